@@ -19,7 +19,20 @@ _OUTCOMES: tuple[Outcome, ...] = ("done", "nothing fits", "nothing found", "viol
                                   "not verified")
 ProgressLike = Union[bool, Callable[[Progress], object], None]
 AnswerType = TypeVar("AnswerType", bound="Answer")
+Made = TypeVar("Made")
 Row = Mapping[str, Any]
+
+
+def made(kind: Callable[..., Made], read: Mapping[str, Any], **values: Any) -> Made:
+    """An object of a dataclass. Fields without a value in `values` get the members of the same names
+    of a JSON object, if it has them, with tuples for lists.
+    """
+    found = {name: tuples(read[name]) for name in kind.__annotations__ if name in read}
+    return kind(**{**found, **values})
+
+
+def tuples(value: Any) -> Any:
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 class Cancel(_native.Closable):

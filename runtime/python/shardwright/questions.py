@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence, SupportsIndex, Union
 
-from .answer import Answer, AnswerType, Cancel, ProgressLike, Row, ask_for, member
+from .answer import Answer, AnswerType, Cancel, ProgressLike, Row, ask_for, made, member
 from .arguments import Counts, Document, Machine, Mode, Size
 from .display import table
 from .problem import ProblemLike, SearchSpace, as_problem, problem_members
@@ -71,10 +71,8 @@ class Explanation(Answer):
     @property
     def options(self) -> tuple[OptionInPlan, ...]:
         """All options of all tables. Empty if nothing fits."""
-        return tuple(OptionInPlan(**{
-            **{name: option[name] for name in OptionInPlan.__annotations__ if name != "table"},
-            "table": one["table"], "ranks": tuple(option["ranks"] or ())})
-            for one in self.data.get("tables", ()) for option in one["options"])
+        return tuple(made(OptionInPlan, option, table=one["table"], ranks=tuple(option["ranks"] or ()))
+                     for one in self.data.get("tables", ()) for option in one["options"])
 
     @property
     def reasons(self) -> dict[str, tuple[str, ...]]:
@@ -110,11 +108,11 @@ class SweepPoint:
     fits: bool
     rating: float | None
     lower_bound: float | None
-    why: str | None  # nothing fits
-    samples_per_second: float | None  # of all ranks, by the rating
-    price_per_hour: float | None  # of all ranks
-    price_per_billion_samples: float | None
-    pareto: bool  # no other machine is as fast for as little
+    why: str | None = None  # nothing fits
+    samples_per_second: float | None = None  # of all ranks, by the rating
+    price_per_hour: float | None = None  # of all ranks
+    price_per_billion_samples: float | None = None
+    pareto: bool = False  # no other machine is as fast for as little
 
 
 class Sweep(Answer):
@@ -123,8 +121,7 @@ class Sweep(Answer):
     @property
     def points(self) -> tuple[SweepPoint, ...]:
         """Every machine, by ranks, batch size and memory."""
-        return tuple(SweepPoint(**{**{name: read.get(name) for name in SweepPoint.__annotations__},
-                                   "rating": read["best_rating"], "pareto": bool(read.get("pareto"))})
+        return tuple(made(SweepPoint, read, rating=read["best_rating"])
                      for read in self.data["points"])
 
     def _rows(self) -> list[Row]:

@@ -60,15 +60,14 @@ class Programs:
 
 def build(traced: TracedModel, plan: ModelPlan, mesh: DeviceMesh, state: RandomState) -> Programs:
     """Raises InvalidInputError with the node if the plan is not one of this graph and mesh."""
-    if plan.mesh_shape != tuple(mesh.shape):
-        raise errors.InvalidInputError(f"is for the mesh {plan.mesh_shape}, not {tuple(mesh.shape)}",
-                                       "plan")
+    shape = tuple(mesh.shape)
+    if plan.mesh_shape != shape:
+        raise errors.InvalidInputError(f"is for the mesh {plan.mesh_shape}, not {shape}", "plan")
     return _Builder(traced, plan, mesh, state).programs()
 
 
 @dataclass
 class _Builder:
-    """Thread safety: one thread."""
 
     traced: TracedModel
     plan: ModelPlan
@@ -76,7 +75,7 @@ class _Builder:
     state: RandomState
     rows: dict[str, NodePlan] = field(default_factory=dict)
     layouts: dict[Value, Layout] = field(default_factory=dict)
-    known: dict[Layout, Layout] = field(default_factory=dict)  # each once, as pieces are computed once
+    known: dict[Layout, Layout] = field(default_factory=dict)  # equal ones are one object
 
     def programs(self) -> Programs:
         self._read_plan()
@@ -110,13 +109,12 @@ class _Builder:
                     f"{len(words_of_outputs)} outputs instead of {len(metas)}", f"plan, node {name}")
             for index, (words, meta) in enumerate(zip(words_of_outputs, metas)):
                 if meta is not None:
-                    self.layouts[name, index] = self._once(layout_of(self.mesh, words, meta))
-
-    def _once(self, layout: Layout) -> Layout:
-        return self.known.setdefault(layout, layout)
+                    layout = layout_of(self.mesh, words, meta)
+                    self.layouts[name, index] = self.known.setdefault(layout, layout)
 
     def _placed(self, value: Value, words: Sequence[str]) -> Layout:
-        return self._once(self.layouts[value].with_words(words))
+        layout = self.layouts[value].with_words(words)
+        return self.known.setdefault(layout, layout)
 
     def _entering(self) -> Iterable[Entering]:
         joint = self.traced.joint

@@ -67,9 +67,7 @@ class Call:
 
 
 def entered(tensor: torch.Tensor, layout: Layout, name: str) -> torch.Tensor:
-    """This rank's part in the layout. Raises InvalidInputError if the tensor differs from the traced
-    one in shape or dtype.
-    """
+    """This rank's part in the layout. Raises InvalidInputError for another shape, dtype or mesh."""
     if tuple(tensor.shape) != layout.shape or tensor.dtype != layout.dtype:
         raise errors.InvalidInputError(
             f"has shape {tuple(tensor.shape)} and {tensor.dtype}; planned for {layout.shape} and "
@@ -133,7 +131,10 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
         given = dict(zip((each.target for each in programs.leave("output")), tangents))
         with ctx.call.context():
             for each in programs.enter("tangent"):
-                saved[each.value] = _tangent(given[each.target], each)
+                layout, tangent = each.layout, given[each.target]
+                saved[each.value] = (
+                    torch.zeros(layout.local_shape, dtype=layout.dtype, device=layout.mesh.device_type)
+                    if tangent is None else entered(tangent, layout, f"gradient of {each.target}"))
             owners = {tensor.untyped_storage()._cdata for each in programs.entering
                       if (tensor := saved.get(each.value)) is not None}
             programs.backward.run(saved)
@@ -162,23 +163,16 @@ def _saved(ctx: Any) -> Values:
 
 
 def _given(call: Call, saved: Values) -> list[tuple[str, torch.Tensor, int]]:
-    """Name, tensor and version of what the caller gave and the backward pass reads. A change of a DTensor
-    counts in it, and not in its local tensor.
+    """Name, tensor and version of each DTensor that the caller gave and the backward pass reads. A
+    change in place counts in the version of the DTensor, not in that of its local tensor.
     """
     storages = {tensor.untyped_storage()._cdata for tensor in saved.values()}
     return [(each.target, tensor, tensor._version) for each, tensor in zip(call.given(), call.inputs)
             if isinstance(tensor, DTensor) and tensor.to_local().untyped_storage()._cdata in storages]
 
 
-def _tangent(given: torch.Tensor | None, entering: Entering) -> torch.Tensor:
-    if given is None:
-        layout = entering.layout
-        return torch.zeros(layout.local_shape, dtype=layout.dtype, device=layout.mesh.device_type)
-    return entered(given, entering.layout, f"gradient of {entering.target}")
-
-
 def _own(local: torch.Tensor, owners: set[int]) -> torch.Tensor:
-    """Memory that nothing else uses, all of it, since optimizers change gradients in place."""
+    """The tensor in storage of its own and no larger, since optimizers change gradients in place."""
     storage = local.untyped_storage()
     if (not local.is_contiguous() or storage.nbytes() > local.nbytes or storage._cdata in owners):
         local = local.clone(memory_format=torch.contiguous_format)

@@ -53,8 +53,8 @@ class Graphs:
         return planned
 
     def find(self, train: bool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Planned:
-        """The graph for a call in the model's mode. A graph that is not known is traced and planned
-        with the parameters where they are. Raises what tracing and planning raise.
+        """The graph for a call in the model's mode. A new graph is traced, and planned with the
+        parameters where they are. Raises what tracing and planning raise.
         """
         for with_backward in ((train,) if train else (False, True)):
             found = self.known.get(self._key(with_backward, args, kwargs))
@@ -70,7 +70,7 @@ class Graphs:
 
     def check_first_inputs(self, planned: Planned, tensors: Sequence[torch.Tensor]) -> None:
         """Compares the whole tensors that all ranks give, once for each graph. Raises InvalidInputError
-        on all ranks if these differ, as parts of a batch would, whose results would be wrong.
+        on all ranks if they differ: parts of a batch would give wrong results.
         """
         if id(planned) in self.checked:
             return

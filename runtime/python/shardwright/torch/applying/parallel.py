@@ -18,7 +18,7 @@ from .layouts import word_of_placement
 from .model import ParallelModel
 from .operators import RandomState
 from .parameters import copy_modules, distribute, materialize, warn_of_hooks
-from .planning import check_mesh, choice_of_first_rank, plan_on_first_rank, seed_of_first_rank
+from .planning import check_mesh, from_first_rank, plan_on_first_rank
 from .recomputing import blocks_to_recompute, fastest_recomputation
 
 OUTPUTS = ("sharded", "full")
@@ -71,15 +71,20 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     if recompute == "auto" and plan is not None:
         raise errors.InvalidInputError("must name the plan's blocks where a plan is given", "recompute")
     if recompute == "auto" and blocks:
-        blocks, plan = choice_of_first_rank(device_mesh, lambda: fastest_recomputation(
-            traced, blocks, lambda each: planned_within(each, memory),
-            lambda: planned_within(traced, None).objective_us))
+        def fastest() -> tuple[tuple[str, ...], str]:
+            chosen, plan = fastest_recomputation(
+                traced, blocks, lambda each: planned_within(each, memory),
+                lambda: planned_within(traced, None).objective_us)
+            return chosen, plan.to_json()
+
+        blocks, text = from_first_rank(device_mesh, fastest)
+        plan = ModelPlan.from_json(text)
     traced = traced.recomputed(blocks)
     if plan is None:
         plan = plan_on_first_rank(device_mesh, lambda: planned_within(traced, memory))
     root = copy_modules(model)
-    graphs = Graphs(root, device_mesh, RandomState(seed_of_first_rank(device_mesh)), options,
-                    placements, blocks)
+    seed = int(from_first_rank(device_mesh, torch.initial_seed))
+    graphs = Graphs(root, device_mesh, RandomState(seed), options, placements, blocks)
     planned = graphs.add(train, traced, plan, args, kwargs)
     distribute(root, {each.target: each.layout for each in planned.programs.entering
                       if each.role in ("parameter", "buffer")})
