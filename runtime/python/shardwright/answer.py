@@ -174,8 +174,7 @@ def handle_for(command: str, text: bytes, watch: Watch, cancel: Cancel | None = 
     given = _native.AskOptions(cancel=None if cancel is None else cancel._handle.value, **options)
     with watch:
         watch.attach(given)
-        return watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)),
-                         byref(given))
+        return watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)), byref(given))
 
 
 def ask(command: str, request: Mapping[str, Any] | str | bytes, *, progress: ProgressLike = None,

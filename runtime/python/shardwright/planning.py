@@ -32,12 +32,11 @@ def _planned(command: str, members: Mapping[str, object], problem: Problem,
 
 
 def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace | None = None,
-         threads: SupportsIndex = 0, time_limit: float | None = None,
-         work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
-         lanes: SupportsIndex | None = None,
-         progress: ProgressLike = None, cancel: Cancel | None = None,
-         exchange: Exchange | None = None, reuse: Document | None = None,
-         resume: Document | None = None, **machine: Unpack[Machine]) -> PlanResult:
+         threads: SupportsIndex = 0, time_limit: float | None = None, work_limit: SupportsIndex
+         | None = None, seed: SupportsIndex = 0, lanes: SupportsIndex | None = None,
+         progress: ProgressLike = None, cancel: Cancel | None = None, exchange: Exchange
+         | None = None, reuse: Document | None = None, resume: Document | None = None,
+         **machine: Unpack[Machine]) -> PlanResult:
     """Chooses sharding, kernel and ranks of every table.
 
     `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best" (search for
@@ -77,10 +76,9 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
 
 
 def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float = 0.0,
-           mode: Mode = "best", search_space: SearchSpace | None = None,
-           threads: SupportsIndex = 0, time_limit: float | None = None,
-           work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
-           lanes: SupportsIndex | None = None,
+           mode: Mode = "best", search_space: SearchSpace | None = None, threads: SupportsIndex = 0,
+           time_limit: float | None = None, work_limit: SupportsIndex | None = None,
+           seed: SupportsIndex = 0, lanes: SupportsIndex | None = None,
            progress: ProgressLike = None, cancel: Cancel | None = None,
            **machine: Unpack[Machine]) -> PlanResult:
     """Plans again from a plan in use.

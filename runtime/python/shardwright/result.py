@@ -171,9 +171,8 @@ class PlanResult(_native.Closable):
         self._require_plan()
         tables, shards = self._summary.num_tables, self._summary.num_shards
         lengths = {"table": tables, "option": tables, "shard_begin": tables + 1, "rank": shards}
-        plan = _native.filled(
-            _native.buffers(_native.PlanBuffers, lengths, num_tables=tables, num_shards=shards),
-            "result_plan", self._handle.value)
+        plan = _native.filled(_native.buffers(_native.PlanBuffers, lengths, num_tables=tables,
+                                              num_shards=shards), "result_plan", self._handle.value)
         for i in range(tables):
             yield plan.table[i], plan.option[i], plan.rank[plan.shard_begin[i]:plan.shard_begin[i + 1]]
 
@@ -286,14 +285,12 @@ def options_of(space: _native.Handle) -> Any:
     """The options of a search space with their shards, as `shardwright_option_buffers` has them."""
     info = _native.filled(_native.SearchSpaceInfo(), "search_space_sizes", space.value)
     options, shards = info.num_options, info.num_shards
-    lengths = {
-        "table": options, "sharding_type": options, "compute_kernel": options,
-        "shard_begin": options + 1, "load_factor": options, "is_weighted": options,
-        "input_dist_comms": options, "size": 2 * shards, "offset": 2 * shards, "hbm": shards,
-        "ddr": shards, "ssd": shards, "perf": 5 * shards}
-    return _native.filled(
-        _native.buffers(_native.OptionBuffers, lengths, num_options=options, num_shards=shards),
-        "search_space_to_arrays", space.value)
+    lengths = {"table": options, "sharding_type": options, "compute_kernel": options,
+               "shard_begin": options + 1, "load_factor": options, "is_weighted": options,
+               "input_dist_comms": options, "size": 2 * shards, "offset": 2 * shards, "hbm": shards,
+               "ddr": shards, "ssd": shards, "perf": 5 * shards}
+    return _native.filled(_native.buffers(_native.OptionBuffers, lengths, num_options=options,
+                                          num_shards=shards), "search_space_to_arrays", space.value)
 
 
 def options_of_result(result: PlanResult) -> Any:

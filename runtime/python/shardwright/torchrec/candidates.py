@@ -115,9 +115,8 @@ def check_options(options: object, what: str) -> None:
 def _table_json(option: ShardingOption) -> dict[str, Any]:
     return {"name": option.name, "module": option.path or ".",
             "num_embeddings": int(option.tensor.shape[0]),
-            "embedding_dim": int(option.tensor.shape[1]),
-            "kind": "pooled" if option.is_pooled else "sequence",
-            **({"dependency": option.dependency} if option.dependency else {})}
+            "embedding_dim": int(option.tensor.shape[1]), "kind": "pooled" if option.is_pooled
+            else "sequence", **({"dependency": option.dependency} if option.dependency else {})}
 
 
 @dataclass(slots=True)
@@ -220,8 +219,7 @@ class EstimatedOptions(Candidates):
                 for number in range(arrays.num_options)]
 
 
-def _option(arrays: Any, number: int, table: Table,
-            ranks: Sequence[int | None]) -> ShardingOption:
+def _option(arrays: Any, number: int, table: Table, ranks: Sequence[int | None]) -> ShardingOption:
     sharding_type = SHARDING_TYPES[arrays.sharding_type[number]]
     option = table.sharding_option(
         sharding_type, get_partition_by_type(sharding_type),

@@ -109,11 +109,10 @@ def _kind(enumerator: EmbeddingEnumerator, table: Table) -> tuple[object, ...]:
     return (torchrec.__version__, type(perf.config), perf.is_inference, storage._pipeline_type,
             storage._is_inference, storage._run_embedding_at_peak_memory,
             perf._use_batch_inputs_for_expected_cache_fetches,
-            perf._use_linear_regression_prefetch_estimate,
-            enumerator._compute_device, enumerator._world_size, enumerator._local_world_size,
-            type(table.module), type(table.sharder), bool(table.sharder.qcomm_codecs_registry),
-            table.is_pooled, table.tensor.dtype, table.buckets is not None,
-            table.dependency is not None,
+            perf._use_linear_regression_prefetch_estimate, enumerator._compute_device,
+            enumerator._world_size, enumerator._local_world_size, type(table.module),
+            type(table.sharder), bool(table.sharder.qcomm_codecs_registry), table.is_pooled,
+            table.tensor.dtype, table.buckets is not None, table.dependency is not None,
             getattr(table.tensor, "_optimizer_classes", [None])[0], given)
 
 

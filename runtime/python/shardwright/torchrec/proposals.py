@@ -45,11 +45,9 @@ class ProposedPlan:
     def _try(self, proposer: Proposer, proposal: list[ShardingOption]) -> None:
         self.num_proposals += 1
         try:
-            plan = self._partitioner.partition(proposal=proposal,
-                                               storage_constraint=self._topology)
+            plan = self._partitioner.partition(proposal=proposal, storage_constraint=self._topology)
         except PlannerError:
-            proposer.feedback(partitionable=False, plan=proposal,
-                              storage_constraint=self._topology)
+            proposer.feedback(partitionable=False, plan=proposal, storage_constraint=self._topology)
             return
         self.num_plans += 1
         rating = self._perf_model.rate(plan=plan)

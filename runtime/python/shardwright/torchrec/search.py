@@ -11,9 +11,8 @@ from torchrec.distributed.planner.partitioners import (GreedyPerfPartitioner,
                                                        MemoryBalancedPartitioner)
 from torchrec.distributed.planner.perf_models import NoopPerfModel, NoopStorageModel
 from torchrec.distributed.planner.proposers import (DynamicProgrammingProposer,
-                                                    EmbeddingOffloadScaleupProposer,
-                                                    GreedyProposer, GridSearchProposer,
-                                                    UniformProposer)
+                                                    EmbeddingOffloadScaleupProposer, GreedyProposer,
+                                                    GridSearchProposer, UniformProposer)
 from torchrec.distributed.planner.types import (Partitioner, PerfModel, PlannerError,
                                                 PlannerErrorType, Proposer, Topology)
 
@@ -165,9 +164,8 @@ def _planner_error(result: PlanResult) -> PlannerError:
     if failure is None or not failure.message:
         return PlannerError(f"the search was stopped before it found a plan ({result.stopped_by})")
     types = {item.value: item for item in PlannerErrorType}
-    return PlannerError(
-        f"{failure.message} ({failure.reason}; {result.num_proposals} proposals)",
-        types.get(failure.type, PlannerErrorType.OTHER))
+    return PlannerError(f"{failure.message} ({failure.reason}; {result.num_proposals} proposals)",
+                        types.get(failure.type, PlannerErrorType.OTHER))
 
 
 def default_proposers() -> list[dict[str, Any]]:

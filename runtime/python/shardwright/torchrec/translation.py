@@ -19,8 +19,7 @@ from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
 from torchrec.distributed.planner.estimator import estimator as perf_estimators
 from torchrec.distributed.planner.estimator.config import EmbeddingPerfEstimatorConfig
 from torchrec.distributed.planner.estimator.types import (EstimatorPerfCoefficients,
-                                                          HardwarePerfConfig,
-                                                          PerfCoefficientConfig)
+                                                          HardwarePerfConfig, PerfCoefficientConfig)
 from torchrec.distributed.planner.shard_estimators import EmbeddingOffloadStats
 from torchrec.distributed.planner.types import (BasicCommsBandwidths, ParameterConstraints,
                                                 Topology)
@@ -151,9 +150,8 @@ def _topology(topology: Topology) -> dict[str, Any]:
 
 def reserved_memory(before: Topology, after: Topology) -> dict[str, int | list[int]]:
     """What a reservation takes of every rank, bytes; a single number if it is the same for all."""
-    taken = {tier: [getattr(own.storage, tier) - getattr(left.storage, tier)
-                    for own, left in zip(before.devices, after.devices)]
-             for tier in ("hbm", "ddr", "ssd")}
+    taken = {tier: [getattr(own.storage, tier) - getattr(left.storage, tier) for own,
+                    left in zip(before.devices, after.devices)] for tier in ("hbm", "ddr", "ssd")}
     return {tier: sizes[0] if len(set(sizes)) == 1 else sizes
             for tier, sizes in taken.items() if any(sizes)}
 
@@ -165,14 +163,13 @@ def _table(table: Table) -> dict[str, Any]:
     processed = isinstance(table.module, FeatureProcessedEmbeddingBagCollection)
     # Of such a module the constraints say whether it is weighted.
     is_weighted = None if processed else getattr(table.module, "is_weighted", None)
-    said: dict[str, Any] = {
-        "name": table.name, "module": table.path or ".",
-        "num_embeddings": int(table.tensor.shape[0]),
-        "embedding_dim": columns,
-        "kind": "pooled" if table.is_pooled else "sequence", "data_type": data_type,
-        "weighted": bool(is_weighted()) if callable(is_weighted) else False,
-        "feature_processed": processed,
-        "tower": isinstance(table.module, (EmbeddingTower, EmbeddingTowerCollection))}
+    said: dict[str, Any] = {"name": table.name, "module": table.path or ".",
+                            "num_embeddings": int(table.tensor.shape[0]), "embedding_dim": columns,
+                            "kind": "pooled" if table.is_pooled else "sequence",
+                            "data_type": data_type, "weighted": bool(is_weighted())
+                            if callable(is_weighted) else False, "feature_processed": processed,
+                            "tower": isinstance(table.module, (EmbeddingTower,
+                                                               EmbeddingTowerCollection))}
     optimizer = getattr(table.tensor, "_optimizer_classes", [None])[0]
     if optimizer is not None:
         said["optimizer"] = _OPTIMIZERS.get(optimizer, "other")
@@ -244,8 +241,7 @@ def _cache(name: str, given: CacheParams) -> dict[str, Any]:
             raise Unrecognised(f"the cache statistics {type(stats).__name__} of table {name}")
         said["stats"] = {"cacheability": float(stats.cacheability),
                          "expected_lookups": float(stats.expected_lookups),
-                         "mrc_hist_counts": stats.hist.tolist(),
-                         "height": stats.height}
+                         "mrc_hist_counts": stats.hist.tolist(), "height": stats.height}
     return said
 
 

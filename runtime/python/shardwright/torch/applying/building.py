@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterable, Sequence
 
-import torch
-import torch.fx
 from torch.distributed.device_mesh import DeviceMesh
+from torch.fx import Node
 
 from ... import errors
 from ..model_plan import ModelPlan, NodePlan
@@ -92,11 +91,10 @@ class _Builder:
         read = {each.source for each in gradients}.union(*map(_reads, after))
         saved = frozenset(value for value in read if value[0] not in given)
         sources = {each.source for each in results}
-        return Programs(
-            forward=self._program(_needed(before, sources | saved), results, saved),
-            evaluation=self._program(_needed(before, sources), results, frozenset()),
-            backward=self._program(after, gradients, frozenset()),
-            entering=entering, leaving=leaving, saved=saved)
+        return Programs(forward=self._program(_needed(before, sources | saved), results, saved),
+                        evaluation=self._program(_needed(before, sources), results, frozenset()),
+                        backward=self._program(after, gradients, frozenset()), entering=entering,
+                        leaving=leaving, saved=saved)
 
     def _read_plan(self) -> None:
         self.rows = {row.name: row for row in self.plan.nodes}
@@ -135,7 +133,7 @@ class _Builder:
             value = source if layout == self.layouts[source] else (f"{output.role} {output.target}", 0)
             yield Leaving(value, output.role, output.target, layout, source)
 
-    def _program(self, nodes: Sequence[torch.fx.Node], results: Sequence[Leaving],
+    def _program(self, nodes: Sequence[Node], results: Sequence[Leaving],
                  saved: frozenset[Value]) -> Program:
         """Results move as soon as they are computed, since their unreduced parts may be larger."""
         made = {node.name for node in nodes}
@@ -157,7 +155,7 @@ class _Builder:
                     (Read(result.source, move),), (Write(result.value, result.layout.local_shape),),
                     False)
 
-    def _step(self, node: torch.fx.Node, read: frozenset[Value]) -> Step:
+    def _step(self, node: Node, read: frozenset[Value]) -> Step:
         row, values = self.rows[node.name], _reads(node)
         if len(row.inputs) != len(values):
             raise errors.InvalidInputError(f"{len(row.inputs)} inputs instead of {len(values)}",
@@ -174,11 +172,11 @@ class _Builder:
                     tuple(writes), isinstance(node.meta["val"], (tuple, list)))
 
 
-def _reads(node: torch.fx.Node) -> list[Value]:
+def _reads(node: Node) -> list[Value]:
     return [(producer.name, index) for producer, index in map(producer_of, input_nodes(node))]
 
 
-def _needed(nodes: Sequence[torch.fx.Node], results: Iterable[Value]) -> list[torch.fx.Node]:
+def _needed(nodes: Sequence[Node], results: Iterable[Value]) -> list[Node]:
     """The nodes that the results depend on."""
     names = {name for name, _ in results}
     found = []

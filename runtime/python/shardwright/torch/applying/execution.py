@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Sequence
 
 import torch
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.distributed.tensor import DTensor
 
@@ -15,7 +16,7 @@ from .building import Entering, Programs
 from .layouts import Layout, layout_of_dtensor, moved
 from .program import Value
 
-Values = dict[Value, torch.Tensor]
+Values = dict[Value, Tensor]
 Context = Callable[[], "AbstractContextManager[None]"]
 
 
@@ -28,14 +29,14 @@ class Call:
     """
 
     programs: Programs
-    inputs: Sequence[torch.Tensor]
+    inputs: Sequence[Tensor]
     full_outputs: bool  # outputs are plain tensors, whole on every rank
     context: Context = nullcontext  # while programs run
 
     def given(self) -> list[Entering]:
         return [each for each in self.programs.entering if each.role != "tangent"]
 
-    def run(self) -> list[torch.Tensor]:
+    def run(self) -> list[Tensor]:
         """The outputs in the order of the graph. Buffers have their new values afterwards."""
         result = self._differentiable()
         if torch.is_grad_enabled() and result:
@@ -57,7 +58,7 @@ class Call:
         return {each.value: entered(tensor, each.layout, each.target)
                 for each, tensor in zip(self.given(), self.inputs)}
 
-    def results(self, values: Values) -> list[torch.Tensor]:
+    def results(self, values: Values) -> list[Tensor]:
         """Writes mutations, and returns the outputs."""
         places = {each.target: tensor for each, tensor in zip(self.given(), self.inputs)}
         for leaving in self.programs.leave("mutation"):
@@ -66,7 +67,7 @@ class Call:
                 for leaving in self.programs.leave("output")]
 
 
-def entered(tensor: torch.Tensor, layout: Layout, name: str) -> torch.Tensor:
+def entered(tensor: Tensor, layout: Layout, name: str) -> Tensor:
     """This rank's part in the layout. Raises InvalidInputError for another shape, dtype or mesh."""
     if tuple(tensor.shape) != layout.shape or tensor.dtype != layout.dtype:
         raise errors.InvalidInputError(
@@ -82,14 +83,14 @@ def entered(tensor: torch.Tensor, layout: Layout, name: str) -> torch.Tensor:
     return moved(local, source, layout)
 
 
-def left(local: torch.Tensor, layout: Layout, full: bool) -> torch.Tensor:
+def left(local: Tensor, layout: Layout, full: bool) -> Tensor:
     """A result as the caller gets it. Scalars are plain tensors."""
     if not full and layout.shape:
         return layout.wrap(local)
     return moved(local, layout, layout.replicated())
 
 
-def write(local: torch.Tensor, layout: Layout, place: torch.Tensor) -> None:
+def write(local: Tensor, layout: Layout, place: Tensor) -> None:
     """Puts a new value into the tensor that the caller gave."""
     target, held = layout.replicated(), place
     if isinstance(place, DTensor):
@@ -101,7 +102,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
     """The programs of a training step. Values are freed at their last use in the backward."""
 
     @staticmethod
-    def forward(ctx: Any, call: Call, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(ctx: Any, call: Call, *_: Tensor) -> tuple[Tensor, ...]:
         """The tensors are those of the call that may get a gradient."""
         programs = call.programs
         with call.context():
@@ -125,7 +126,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]
-    def backward(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+    def backward(ctx: Any, *tangents: Tensor | None) -> tuple[Tensor | None, ...]:
         saved = _saved(ctx)
         programs: Programs = ctx.call.programs
         given = dict(zip((each.target for each in programs.leave("output")), tangents))
@@ -140,7 +141,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
             programs.backward.run(saved)
         by_target = {each.target: each for each in programs.leave("gradient")}
         entering = ctx.call.given()
-        gradients: list[torch.Tensor | None] = []
+        gradients: list[Tensor | None] = []
         for position, kind in zip(ctx.positions, ctx.kinds):
             leaving = by_target[entering[position].target]
             local = _own(saved[leaving.value], owners)
@@ -162,7 +163,7 @@ def _saved(ctx: Any) -> Values:
     return saved
 
 
-def _given(call: Call, saved: Values) -> list[tuple[str, torch.Tensor, int]]:
+def _given(call: Call, saved: Values) -> list[tuple[str, Tensor, int]]:
     """Name, tensor and version of each DTensor that the caller gave and the backward pass reads. A
     change in place counts in the version of the DTensor, not in that of its local tensor.
     """
@@ -171,7 +172,7 @@ def _given(call: Call, saved: Values) -> list[tuple[str, torch.Tensor, int]]:
             if isinstance(tensor, DTensor) and tensor.to_local().untyped_storage()._cdata in storages]
 
 
-def _own(local: torch.Tensor, owners: set[int]) -> torch.Tensor:
+def _own(local: Tensor, owners: set[int]) -> Tensor:
     """The tensor in storage of its own and no larger, since optimizers change gradients in place."""
     storage = local.untyped_storage()
     if (not local.is_contiguous() or storage.nbytes() > local.nbytes or storage._cdata in owners):
@@ -180,7 +181,7 @@ def _own(local: torch.Tensor, owners: set[int]) -> torch.Tensor:
     return local
 
 
-def _gradient(local: torch.Tensor, layout: Layout, kind: Layout | None) -> torch.Tensor:
+def _gradient(local: Tensor, layout: Layout, kind: Layout | None) -> Tensor:
     """Placed like the parameter or input: whole for a plain tensor."""
     if kind is None:
         return moved(local, layout, layout.replicated())

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Sequence
 
 import torch
+from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
@@ -133,7 +134,7 @@ class Layout:
     def replicated(self) -> Layout:
         return self.with_words([REPLICATE] * len(self.words))
 
-    def wrap(self, local: torch.Tensor) -> DTensor:
+    def wrap(self, local: Tensor) -> DTensor:
         return DTensor.from_local(local, self.mesh, self.placements, run_check=False,
                                   shape=torch.Size(self.shape), stride=self.stride)
 
@@ -184,7 +185,7 @@ class Move:
         self._source = _as_sums(source, dtype)
         self._target = _as_sums(target, dtype)
 
-    def __call__(self, local: torch.Tensor) -> torch.Tensor:
+    def __call__(self, local: Tensor) -> Tensor:
         if self._factor != 1.0:
             local = local * self._factor
         if self._source.placements == self._target.placements:
@@ -217,7 +218,7 @@ def move_between(source: Layout, target: Layout) -> Move | None:
     return None if source.words == target.words else Move(source, target)
 
 
-def moved(local: torch.Tensor, source: Layout, target: Layout) -> torch.Tensor:
+def moved(local: Tensor, source: Layout, target: Layout) -> Tensor:
     """This rank's part in the target layout of its part in the source layout."""
     move = move_between(source, target)
     return local if move is None else move(local)

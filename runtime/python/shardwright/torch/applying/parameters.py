@@ -6,12 +6,13 @@ import warnings
 from typing import Any, Callable, Iterator, Mapping
 
 import torch
+from torch import Tensor
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from ... import errors
 from .layouts import Layout
 
-Tensors = dict[str, "torch.Tensor | None"]
+Tensors = dict[str, "Tensor | None"]
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -67,7 +68,7 @@ def distribute(model: torch.nn.Module, layouts: Mapping[str, Layout]) -> None:
     The first rank's values count. Tensors on meta stay there. Those that the graph does not use have
     no layout and are replicated.
     """
-    made: dict[int, torch.Tensor] = {}
+    made: dict[int, Tensor] = {}
     mesh = next(iter(layouts.values())).mesh if layouts else None
     for name, tensors, key in list(tensor_places(model)):
         tensor = tensors[key]
@@ -83,13 +84,13 @@ def distribute(model: torch.nn.Module, layouts: Mapping[str, Layout]) -> None:
         tensors[key] = made.get(id(tensor), tensor)
 
 
-def _as_parameter(placed: DTensor, like: torch.Tensor) -> torch.Tensor:
+def _as_parameter(placed: DTensor, like: Tensor) -> Tensor:
     if isinstance(like, torch.nn.Parameter):
         return torch.nn.Parameter(placed, requires_grad=like.requires_grad)
     return placed
 
 
-def _placed(tensor: torch.Tensor, layout: Layout) -> DTensor:
+def _placed(tensor: Tensor, layout: Layout) -> DTensor:
     if tensor.is_meta:
         return layout.wrap(torch.empty(layout.local_shape, dtype=tensor.dtype, device="meta"))
     placed = distribute_tensor(tensor.to(layout.mesh.device_type), layout.mesh, layout.placements)
@@ -102,7 +103,7 @@ def placed_like(given: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
     """The given tensors of a state dict; whole ones cut like the DTensors of that name and shape."""
     return {name: distribute_tensor(tensor.detach().to(like.device_mesh.device_type), like.device_mesh,
                                     like.placements, src_data_rank=None)
-            if (isinstance(like := own.get(name), DTensor) and isinstance(tensor, torch.Tensor)
+            if (isinstance(like := own.get(name), DTensor) and isinstance(tensor, Tensor)
                 and not isinstance(tensor, DTensor) and tensor.shape == like.shape) else tensor
             for name, tensor in given.items()}
 
@@ -111,7 +112,7 @@ def materialize(model: torch.nn.Module, init: Callable[[torch.nn.Module], Any] |
     """Gives parameters and buffers that are on meta memory on the mesh's device, then calls `init`
     with the model, without gradients. Tied tensors stay tied. Values are not set otherwise.
     """
-    made: dict[int, torch.Tensor] = {}
+    made: dict[int, Tensor] = {}
     for _, tensors, key in tensor_places(model):
         tensor = tensors[key]
         if not isinstance(tensor, DTensor) or not tensor.to_local().is_meta:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
-import torch.fx
+from torch.fx import GraphModule, Node
 
 from ... import errors
 from .calls import Meta, call_of, input_nodes, output_metas, producer_of
-from .rules.entries import PARTIALS, Rule, placeholder_rule
 from .flops import products_of
 from .joint import JointGraph, trace_joint
 from .rewriting.recompute import recomputed
 from .rules import rule_of
+from .rules.entries import PARTIALS, Rule, placeholder_rule
 from .rules.views import is_view
 
 
@@ -35,12 +35,12 @@ class TracedModel:
     document: dict[str, Any]  # of format "shardwright.aten_graph"
 
     @property
-    def graph_module(self) -> torch.fx.GraphModule:
+    def graph_module(self) -> GraphModule:
         """Forward and backward in one graph; its nodes' names are those of the document."""
         return self.joint.graph_module
 
     @cached_property
-    def nodes(self) -> Mapping[str, torch.fx.Node]:
+    def nodes(self) -> Mapping[str, Node]:
         """From the document's names to the graph's nodes. Those of getitem have no name of their own."""
         return {node.name: node for node in _listed(self.joint)}
 
@@ -106,7 +106,7 @@ def _trying_rules() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _listed(joint: JointGraph) -> list[torch.fx.Node]:
+def _listed(joint: JointGraph) -> list[Node]:
     """The nodes that the document has: those that hold a tensor, without getitem and the output."""
     return [node for node in joint.graph_module.graph.nodes
             if node.op != "output" and producer_of(node)[0] is node
@@ -133,26 +133,25 @@ class _Writer:
         rows = [self._placeholder(node, *described[node]) if node in described else self._call(node)
                 for node in self.nodes]
         made = _reductions(self.rules)
-        return {
-            "format": "shardwright.aten_graph", "version": 1, "model": self.joint.model,
-            "torch": torch.__version__.split("+")[0],
-            "rules": [_rule_row(rule, made) for rule in self.rules], "nodes": rows,
-            "outputs": [{"node": self.index[node], "output": output, "role": each.role,
-                         "target": each.target}
-                        for each in self.joint.outputs
-                        for node, output in [producer_of(each.node)]]}
+        return {"format": "shardwright.aten_graph", "version": 1, "model": self.joint.model,
+                "torch": torch.__version__.split("+")[0], "rules": [_rule_row(rule, made)
+                                                                    for rule in self.rules],
+                "nodes": rows, "outputs": [{"node": self.index[node], "output": output,
+                                            "role": each.role, "target": each.target}
+                                           for each in self.joint.outputs for node,
+                                           output in [producer_of(each.node)]]}
 
     def _rule(self, rule: Rule) -> int:
         return self.rules.setdefault(rule, len(self.rules))
 
-    def _placeholder(self, node: torch.fx.Node, role: str, target: str) -> dict[str, Any]:
+    def _placeholder(self, node: Node, role: str, target: str) -> dict[str, Any]:
         metas = output_metas(node)
         assert metas[0] is not None
         return {"name": node.name, "op": "placeholder", "role": role, "target": target,
                 "rule": self._rule(placeholder_rule(metas[0].shape)),
                 "outputs": [_tensor_row(meta) for meta in metas]}
 
-    def _call(self, node: torch.fx.Node) -> dict[str, Any]:
+    def _call(self, node: Node) -> dict[str, Any]:
         if node.op != "call_function":
             raise errors.UnsupportedError(f"a node of kind {node.op}", self.joint.line_of(node))
         call = call_of(node)

@@ -12,10 +12,12 @@ from typing import Any, Iterator, Mapping, Sequence
 import torch
 import torch.fx
 import torch.utils._pytree as pytree
+from torch import Tensor
 from torch._export.utils import _compiling_state_context
 from torch._functorch._aot_autograd import descriptors
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import Graph, GraphModule, Node
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import stateless
 
@@ -31,7 +33,7 @@ _PRODUCTS = (_aten.mm.default, _aten.bmm.default, _aten.mv.default, _aten.dot.de
 
 @dataclass(frozen=True)
 class Placeholder:
-    node: torch.fx.Node
+    node: Node
     role: str  # parameter, buffer, input or tangent
     target: str  # name of the parameter, buffer or input; of a tangent, the name of its output
 
@@ -40,7 +42,7 @@ class Placeholder:
 class Output:
     """A value that the graph returns. Outputs that are None have no entry."""
 
-    node: torch.fx.Node
+    node: Node
     position: int  # in the tuple that the graph returns
     role: str  # output, gradient, or mutation: the new value of a buffer or input
     target: str  # name of the output; of the parameter, buffer or input otherwise
@@ -56,20 +58,20 @@ class JointGraph:
     """
 
     model: str  # class name
-    graph_module: torch.fx.GraphModule
+    graph_module: GraphModule
     placeholders: tuple[Placeholder, ...]
     outputs: tuple[Output, ...]
     inputs: InputLayout  # from a call's arguments to placeholders of role "input"
     result: OutputLayout  # from outputs of role "output" to what the model returns
-    backward: frozenset[torch.fx.Node]  # all others are forward
+    backward: frozenset[Node]  # all others are forward
     tied: Mapping[str, str]  # name of a parameter or buffer -> the name that stands for it
-    constants: Mapping[str, torch.Tensor]  # get_attr nodes: tensors that are no buffers
+    constants: Mapping[str, Tensor]  # get_attr nodes: tensors that are no buffers
 
-    def module_of(self, node: torch.fx.Node) -> str:
+    def module_of(self, node: Node) -> str:
         """Path of the module that called the operator, of its forward for a backward node; or ""."""
         return origins.module_of(node)
 
-    def line_of(self, node: torch.fx.Node) -> str:
+    def line_of(self, node: Node) -> str:
         """"file.py:31" of the model's code; or ""."""
         return origins.line_of(node)
 
@@ -88,10 +90,10 @@ class _Flat(torch.nn.Module):  # type: ignore[misc]
     def named_parameters(self, *args: Any, **_: Any) -> Iterator[tuple[str, torch.nn.Parameter]]:
         yield from super().named_parameters(*args, remove_duplicate=True)
 
-    def named_buffers(self, *args: Any, **_: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    def named_buffers(self, *args: Any, **_: Any) -> Iterator[tuple[str, Tensor]]:
         yield from super().named_buffers(*args, remove_duplicate=True)
 
-    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         args, kwargs = self.layout.rebuild(tensors)
         same = {name: operator.attrgetter(first)(self.model) for name, first in self.tied.items()}
         with (stateless._reparametrize_module(self.model, same), origins.Lines(),
@@ -108,7 +110,7 @@ class _Flat(torch.nn.Module):  # type: ignore[misc]
         return tuple(results)
 
 
-def _storage(tensor: torch.Tensor) -> int:
+def _storage(tensor: Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
@@ -208,14 +210,14 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
          if node.op == "get_attr"})
 
 
-def _check(graph: torch.fx.Graph) -> None:
+def _check(graph: Graph) -> None:
     """Raises UnsupportedError for sparse tensors, and InvalidInputError for products of different types,
     which tensors without values let pass.
     """
     for node in graph.nodes:
         place = origins.line_of(node) or origins.module_of(node) or "model"
         for value in pytree.tree_leaves(node.meta.get("val")):
-            if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
+            if isinstance(value, Tensor) and value.layout is not torch.strided:
                 raise errors.UnsupportedError(f"{node.target} makes a sparse tensor, which cannot be sharded: use "
                                               "dense ones (sparse=False)", place)
         if node.target in _PRODUCTS:
@@ -225,7 +227,7 @@ def _check(graph: torch.fx.Graph) -> None:
                                                "parameters' type (x.to(dtype)), or use torch.autocast", place)
 
 
-def _call_flat(graph_module: torch.fx.GraphModule) -> None:
+def _call_flat(graph_module: GraphModule) -> None:
     """The traced function takes (primals, tangents); the graph then takes its placeholders."""
     graph = graph_module.graph
     graph.set_codegen(torch.fx.graph.CodeGen())
@@ -233,7 +235,7 @@ def _call_flat(graph_module: torch.fx.GraphModule) -> None:
     output.args = (tuple(output.args[0]),)
 
 
-def _without_tangents_of_mutations(graph: torch.fx.Graph) -> None:
+def _without_tangents_of_mutations(graph: Graph) -> None:
     """Nothing follows the new value of a parameter that the model writes, so its gradient is 0."""
     for node in list(graph.nodes):
         desc = node.meta.get("desc")
@@ -248,7 +250,7 @@ def _without_tangents_of_mutations(graph: torch.fx.Graph) -> None:
             graph.erase_node(node)
 
 
-def _described(graph_module: torch.fx.GraphModule, layout: InputLayout, names: Sequence[str]
+def _described(graph_module: GraphModule, layout: InputLayout, names: Sequence[str]
                ) -> tuple[tuple[Placeholder, ...], tuple[Output, ...]]:
     def source(desc: Any) -> tuple[str, str]:
         if isinstance(desc, descriptors.ParamAOTInput):
@@ -278,12 +280,11 @@ def _described(graph_module: torch.fx.GraphModule, layout: InputLayout, names: S
     outputs = tuple(
         Output(node, position, *result(desc))
         for position, (node, desc) in enumerate(zip(nodes[-1].args[0], nodes[-1].meta["desc"]))
-        if isinstance(node, torch.fx.Node))
+        if isinstance(node, Node))
     return placeholders, outputs
 
 
-def _backward(graph_module: torch.fx.GraphModule, placeholders: Sequence[Placeholder]
-              ) -> frozenset[torch.fx.Node]:
+def _backward(graph_module: GraphModule, placeholders: Sequence[Placeholder]) -> frozenset[Node]:
     """What autograd ran, and what depends on it or on a tangent."""
     found = {placeholder.node for placeholder in placeholders if placeholder.role == "tangent"}
     for node in graph_module.graph.nodes:
@@ -305,7 +306,7 @@ def _tied(model: torch.nn.Module) -> dict[str, str]:
     return tied
 
 
-def _fake(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:
+def _fake(tensor: Tensor, mode: FakeTensorMode) -> Tensor:
     """A tensor of the same shape, strides and dtype that takes no memory, as if on the CPU.
 
     Raises UnsupportedError for a sparse tensor.
@@ -338,7 +339,7 @@ def _without_weights(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.M
                 memo[id(buffer)] = _fake(buffer, mode)
     for module in model.modules():
         for value in vars(module).values():
-            if isinstance(value, torch.Tensor) and id(value) not in memo:
+            if isinstance(value, Tensor) and id(value) not in memo:
                 memo[id(value)] = value if value.device.type == "cpu" else _fake(value, mode)
     try:
         return copy.deepcopy(model, memo)

@@ -6,6 +6,7 @@ from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -22,7 +23,7 @@ class _NegativeLogLikelihood(torch.autograd.Function):  # type: ignore[misc]
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: torch.Tensor, classes: torch.Tensor, dim: int) -> torch.Tensor:
+    def forward(ctx: Any, logits: Tensor, classes: Tensor, dim: int) -> Tensor:
         shifted = logits - logits.amax(dim, keepdim=True)
         chosen = shifted.gather(dim, classes)
         exponentials = shifted.exp()
@@ -32,13 +33,12 @@ class _NegativeLogLikelihood(torch.autograd.Function):  # type: ignore[misc]
         return total.log() - chosen
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         exponentials, total, classes = ctx.saved_tensors
         return (exponentials * (gradient / total)).scatter_add(ctx.dim, classes, -gradient), None, None
 
 
-def _cross_entropy(logits: torch.Tensor, target: torch.Tensor, ignored: int, reduction: str
-                   ) -> torch.Tensor:
+def _cross_entropy(logits: Tensor, target: Tensor, ignored: int, reduction: str) -> Tensor:
     dim = min(1, logits.dim() - 1)
     wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
     is_ignored = (target == ignored).unsqueeze(dim)
@@ -55,9 +55,9 @@ def _cross_entropy(logits: torch.Tensor, target: torch.Tensor, ignored: int, red
 
 
 def _with_torchs_arguments(
-        input: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None,
+        input: Tensor, target: Tensor, weight: Tensor | None = None,
         size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
-        reduction: str = "mean", label_smoothing: float = 0.0) -> torch.Tensor:
+        reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     """Torch's own function where classes have weights or probabilities, or where it is to complain."""
     is_plain = (weight is None and size_average is None and reduce is None and label_smoothing == 0
                 and reduction in _REDUCTIONS)
@@ -75,7 +75,7 @@ class ShardableCrossEntropy(TorchFunctionMode):  # type: ignore[misc]
         return (_with_torchs_arguments if func is F.cross_entropy else func)(*args, **(kwargs or {}))
 
 
-def _of_equal_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: str) -> torch.Tensor:
+def _of_equal_size(rows: Tensor, is_counted: Tensor | None, mode: str) -> Tensor:
     """Rows [bags, entries, width]; those not counted are 0."""
     if mode == "max":
         return rows.max(1).values
@@ -87,8 +87,8 @@ def _of_equal_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: st
     return total / is_counted.sum(1, keepdim=True).clamp(min=1)
 
 
-def _of_any_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: str,
-                 offsets: torch.Tensor, bags: int) -> torch.Tensor:
+def _of_any_size(rows: Tensor, is_counted: Tensor | None, mode: str,
+                 offsets: Tensor, bags: int) -> Tensor:
     """Rows [entries, width]; bag i begins at entry offsets[i]."""
     entries = torch.arange(rows.shape[0], dtype=offsets.dtype, device=rows.device)
     bag = torch.searchsorted(offsets[:bags].contiguous(), entries, right=True) - 1
@@ -101,10 +101,10 @@ def _of_any_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: str,
 
 
 def _embedding_bag(
-        input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor | None = None,
+        input: Tensor, weight: Tensor, offsets: Tensor | None = None,
         max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False,
-        mode: str = "mean", sparse: bool = False, per_sample_weights: torch.Tensor | None = None,
-        include_last_offset: bool = False, padding_idx: int | None = None) -> torch.Tensor:
+        mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
     """Torch's own function where bags have maxima over some entries, weights are normed or gradients
     are sparse, or where it is to complain.
     """
@@ -138,9 +138,9 @@ class ShardableEmbeddingBag(TorchFunctionMode):  # type: ignore[misc]
         return (_embedding_bag if func is F.embedding_bag else func)(*args, **(kwargs or {}))
 
 
-_SPLITS = (torch.chunk, torch.Tensor.chunk, torch.split, torch.Tensor.split)
+_SPLITS = (torch.chunk, Tensor.chunk, torch.split, Tensor.split)
 _PRODUCTS = ("_grouped_mm", "grouped_mm_fallback")  # of torch, and of the package transformers
-_Product = Callable[[torch.Tensor], torch.Tensor]
+_Product = Callable[[Tensor], Tensor]
 
 
 class SplitExperts(TorchFunctionMode):  # type: ignore[misc]
@@ -154,7 +154,7 @@ class SplitExperts(TorchFunctionMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         if getattr(func, "__name__", "") in _PRODUCTS and len(args) >= 2 and result.dim() == 2:
-            def product(matrices: torch.Tensor) -> torch.Tensor:
+            def product(matrices: Tensor) -> Tensor:
                 return func(args[0], matrices, *args[2:], **kwargs)
             self._products[result] = args[1], product
         elif func in _SPLITS and args and args[0] in self._products:
@@ -162,8 +162,7 @@ class SplitExperts(TorchFunctionMode):  # type: ignore[misc]
         return result
 
 
-def _split(parts: tuple[torch.Tensor, ...], matrices: torch.Tensor, product: _Product
-           ) -> tuple[torch.Tensor, ...]:
+def _split(parts: tuple[Tensor, ...], matrices: Tensor, product: _Product) -> tuple[Tensor, ...]:
     """The parts as products of their own, if they are parts of the columns that the kernels take."""
     columns = [part.shape[1] for part in parts]
     is_aligned = all(width * matrices.itemsize % ALIGNMENT == 0 for width in columns)

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Callable, Sequence
 
 import torch
-import torch.fx
+from torch.fx import Graph, GraphModule, Node
 
 from .... import errors
 from ..joint import JointGraph
 
 
-def recompute(graph: torch.fx.Graph, backward: set[torch.fx.Node], block: str,
-              module_of: Callable[[torch.fx.Node], str]) -> None:
+def recompute(graph: Graph, backward: set[Node], block: str,
+              module_of: Callable[[Node], str]) -> None:
     """The backward of a block computes the values that it reads from what entered the block.
 
     Changes the graph in place and adds the new nodes to `backward`. What leaves the block is kept as
@@ -27,7 +27,7 @@ def recompute(graph: torch.fx.Graph, backward: set[torch.fx.Node], block: str,
     again = _needed(readers, inside, forward)
     if not again:
         return
-    copies: dict[torch.fx.Node, torch.fx.Node] = {}
+    copies: dict[Node, Node] = {}
     first = next(node for node in readers if again.intersection(node.all_input_nodes))
     with graph.inserting_before(first):
         for node in graph.nodes:
@@ -47,10 +47,9 @@ def is_in(module: str, block: str) -> bool:
     return module == block or module.startswith(block + ".")
 
 
-def _needed(readers: Sequence[torch.fx.Node], inside: set[torch.fx.Node], forward: set[torch.fx.Node]
-            ) -> set[torch.fx.Node]:
+def _needed(readers: Sequence[Node], inside: set[Node], forward: set[Node]) -> set[Node]:
     """What is to be computed again: what the readers need, up to what others read as well."""
-    again: set[torch.fx.Node] = set()
+    again: set[Node] = set()
     left = [source for reader in readers for source in reader.all_input_nodes]
     while left:
         node = left.pop()
@@ -77,8 +76,8 @@ def recomputed(joint: JointGraph, blocks: Sequence[str]) -> JointGraph:
     """The same step in which the backward of each block, a path of a module, computes the block's
     forward again. `joint` is not changed. Raises InvalidInputError for a path without operators.
     """
-    graph = torch.fx.Graph()
-    to: dict[torch.fx.Node, torch.fx.Node] = {}
+    graph = Graph()
+    to: dict[Node, Node] = {}
     for node in joint.graph_module.graph.nodes:
         to[node] = graph.node_copy(node, to.__getitem__)
     backward = {to[node] for node in joint.backward}
@@ -88,7 +87,7 @@ def recomputed(joint: JointGraph, blocks: Sequence[str]) -> JointGraph:
         recompute(graph, backward, block, joint.module_of)
     graph.eliminate_dead_code()
     return replace(
-        joint, graph_module=torch.fx.GraphModule(joint.graph_module, graph),
+        joint, graph_module=GraphModule(joint.graph_module, graph),
         placeholders=tuple(replace(each, node=to[each.node]) for each in joint.placeholders),
         outputs=tuple(replace(each, node=to[each.node]) for each in joint.outputs),
         backward=frozenset(backward.intersection(graph.nodes)))

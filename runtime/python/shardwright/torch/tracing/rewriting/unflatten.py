@@ -12,8 +12,8 @@ from math import prod
 from typing import Any, Callable
 
 import torch
-import torch.fx
 import torch.utils._pytree as pytree
+from torch.fx import Graph, GraphModule, Node
 
 _aten = torch.ops.aten
 _VIEWS = (_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default)
@@ -22,7 +22,7 @@ _VIEWS = (_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default)
 class _Flattened:
     """A value [prod(lead), *rest], and the node that has it as [*lead, *rest]."""
 
-    def __init__(self, node: torch.fx.Node, lead: int) -> None:
+    def __init__(self, node: Node, lead: int) -> None:
         self.node = node
         self.lead = lead  # number of dimensions, at least two
 
@@ -32,13 +32,13 @@ class _Flattened:
 
 
 def _value(node: Any) -> Any:
-    return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+    return node.meta.get("val") if isinstance(node, Node) else None
 
 
 class _Pass:
-    def __init__(self, graph: torch.fx.Graph) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.flattened: dict[torch.fx.Node, _Flattened] = {}
+        self.flattened: dict[Node, _Flattened] = {}
 
     def run(self) -> None:
         for node in list(self.graph.nodes):
@@ -58,18 +58,18 @@ class _Pass:
                 if lead >= 2:
                     self.flattened[back] = _Flattened(unflattened, lead)
 
-    def _call(self, like: torch.fx.Node, op: Any, *args: Any, **kwargs: Any) -> torch.fx.Node:
+    def _call(self, like: Node, op: Any, *args: Any, **kwargs: Any) -> Node:
         """A new node at the insertion point, with the origin of another."""
         node = self.graph.call_function(op, args, kwargs)
         node.meta = {key: value for key, value in like.meta.items()
                      if key in ("custom", "partitioner_tag", "seq_nr", "stack_trace")}
         values = pytree.tree_map(
-            lambda leaf: leaf.meta["val"] if isinstance(leaf, torch.fx.Node) else leaf, args)
+            lambda leaf: leaf.meta["val"] if isinstance(leaf, Node) else leaf, args)
         with torch.no_grad():
             node.meta["val"] = op(*values, **kwargs)
         return node
 
-    def _view(self, node: torch.fx.Node) -> None:
+    def _view(self, node: Node) -> None:
         """Shortens a chain of views, and notes what is a flattened tensor."""
         source = node.args[0]
         origin = self.flattened[source].node if source in self.flattened else source
@@ -81,7 +81,7 @@ class _Pass:
         if lead >= 2 and len(after) and before[lead:] == after[1:] and prod(before[:lead]) == after[0]:
             self.flattened[node] = _Flattened(origin, lead)
 
-    def _rewritten(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _rewritten(self, node: Node) -> tuple[Node, int] | None:
         """The same result with its leading dimensions, and how many these are; or None."""
         rule = _REWRITES.get(node.target)
         if rule is None and torch.Tag.pointwise in getattr(node.target, "tags", ()):
@@ -91,7 +91,7 @@ class _Pass:
         with self.graph.inserting_before(node):
             return rule(self, node)
 
-    def _product(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _product(self, node: Node) -> tuple[Node, int] | None:
         """mm: the left is [*lead, k]; or both are, and the sum is over `lead`."""
         left, right = node.args
         if left in self.flattened and len(_value(left).shape) == 2:
@@ -105,13 +105,13 @@ class _Pass:
                 return self._call(node, _aten.tensordot.default, first.node, second.node, dims, dims), 0
         return None
 
-    def _batch_product(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _batch_product(self, node: Node) -> tuple[Node, int] | None:
         left, right = (self.flattened.get(arg) for arg in node.args)
         if left is None or right is None or left.shape[:left.lead] != right.shape[:right.lead]:
             return None
         return self._call(node, _aten.matmul.default, left.node, right.node), left.lead
 
-    def _transpose(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _transpose(self, node: Node) -> tuple[Node, int] | None:
         flat, rank = self.flattened.get(node.args[0]), len(_value(node).shape)
         dims = {dim % rank for dim in node.args[1:]}
         if flat is None or 0 in dims:
@@ -119,11 +119,11 @@ class _Pass:
         return self._call(node, _aten.transpose.int, flat.node,
                           *(dim + flat.lead - 1 for dim in sorted(dims))), flat.lead
 
-    def _pointwise(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _pointwise(self, node: Node) -> tuple[Node, int] | None:
         """All tensors are flattened alike, or have only dimensions behind the flattened ones, or had
         before they were expanded.
         """
-        tensors = [arg for arg in node.args if isinstance(arg, torch.fx.Node)]
+        tensors = [arg for arg in node.args if isinstance(arg, Node)]
         flat = [self.flattened[arg] for arg in tensors if arg in self.flattened]
         if not flat or node.kwargs or any(isinstance(arg, (list, tuple)) for arg in node.args):
             return None
@@ -138,18 +138,18 @@ class _Pass:
         for arg in others:
             shape = [*flat[0].shape[:lead], *_value(arg).shape[1:]]
             nodes[arg] = self._call(arg, _aten.expand.default, arg.args[0], shape)
-        args = [nodes.get(arg, arg) if isinstance(arg, torch.fx.Node) else arg for arg in node.args]
+        args = [nodes.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args]
         return self._call(node, node.target, *args), lead
 
     @staticmethod
-    def _is_expanded(node: torch.fx.Node, rank: int) -> bool:
+    def _is_expanded(node: Node, rank: int) -> bool:
         """Returns true if the node repeats a tensor of fewer dimensions than `rank`, which it has."""
         return (node.target is _aten.expand.default and len(_value(node).shape) == rank
                 and len(_value(node.args[0]).shape) < rank)
 
-    def _rows(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _rows(self, node: Node) -> tuple[Node, int] | None:
         """An operator along other dimensions than the flattened ones, which its argument `dim` names."""
-        tensors = [arg for arg in node.args if isinstance(arg, torch.fx.Node)]
+        tensors = [arg for arg in node.args if isinstance(arg, Node)]
         flat = [self.flattened.get(arg) for arg in tensors]
         first = flat[0]
         if first is None or any(each is None or each.lead != first.lead
@@ -164,10 +164,10 @@ class _Pass:
                 if not moved or min(moved) == shift:
                     return None
                 args[position] = moved if dims is args[position] else moved[0]
-        replaced = [self.flattened[arg].node if isinstance(arg, torch.fx.Node) else arg for arg in args]
+        replaced = [self.flattened[arg].node if isinstance(arg, Node) else arg for arg in args]
         return self._call(node, node.target, *replaced, **node.kwargs), first.lead
 
-    def _sums(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _sums(self, node: Node) -> tuple[Node, int] | None:
         """Over the flattened dimension alone, over all of them, or over others only."""
         flat = self.flattened.get(node.args[0])
         if flat is None:
@@ -180,7 +180,7 @@ class _Pass:
                           **node.kwargs), 0
 
 
-_REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int] | None"]] = {
+_REWRITES: dict[Any, Callable[[_Pass, Node], "tuple[Node, int] | None"]] = {
     _aten.mm.default: _Pass._product, _aten.bmm.default: _Pass._batch_product,
     _aten.transpose.int: _Pass._transpose, _aten.sum.dim_IntList: _Pass._sums,
     _aten.sum.default: _Pass._sums,
@@ -193,7 +193,7 @@ _REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int]
 }
 
 
-def unflatten(graph_module: torch.fx.GraphModule) -> None:
+def unflatten(graph_module: GraphModule) -> None:
     """Rewrites the graph in place, not its code. Its results are the same up to the order of sums."""
     _Pass(graph_module.graph).run()
     graph_module.graph.eliminate_dead_code()

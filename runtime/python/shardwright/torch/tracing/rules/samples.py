@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
 import torch
+from torch import Tensor
 
 from ..calls import Call, Meta, leaves, replace
 from ..grouped import is_grouped, is_rows_times_groups
@@ -37,16 +38,16 @@ class Sample:
     op: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    tensors: tuple[torch.Tensor, ...]  # of the arguments, flattened in order
-    outputs: tuple[torch.Tensor | None, ...]
+    tensors: tuple[Tensor, ...]  # of the arguments, flattened in order
+    outputs: tuple[Tensor | None, ...]
 
 
-def call_op(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[torch.Tensor | None, ...]:
+def call_op(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor | None, ...]:
     """Runs an operator on real tensors and returns its outputs, None for those that it leaves out."""
     with torch.no_grad():
         result = op(*args, **kwargs)
     parts = result if isinstance(result, (tuple, list)) else (result,)
-    return tuple(part if isinstance(part, torch.Tensor) else None for part in parts)
+    return tuple(part if isinstance(part, Tensor) else None for part in parts)
 
 
 def _extents(call: Call) -> list[int]:
@@ -88,7 +89,7 @@ def _float_of(call: Call) -> torch.dtype:
 
 
 def _offsets(call: Call, groups: int, map_extent: Callable[[int], int], generator: torch.Generator
-             ) -> torch.Tensor:
+             ) -> Tensor:
     """Where groups of rows end; the last group ends with the last row."""
     tensor, other = call.inputs[:2]
     rows = map_extent((tensor if is_rows_times_groups((tensor.shape, other.shape)) else other).shape[0])
@@ -97,8 +98,7 @@ def _offsets(call: Call, groups: int, map_extent: Callable[[int], int], generato
     return ends
 
 
-def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Generator
-            ) -> torch.Tensor:
+def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Generator) -> Tensor:
     if meta.dtype is torch.bool:
         return torch.rand(shape, generator=generator) < 0.5
     if meta.dtype.is_floating_point:
@@ -130,9 +130,9 @@ def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
         return mapping.get(extent, extent)
 
     bound, floating = _bound(call, map_extent), _float_of(call)
-    tensors: list[torch.Tensor] = []
+    tensors: list[Tensor] = []
 
-    def values(meta: Meta) -> torch.Tensor:
+    def values(meta: Meta) -> Tensor:
         shape = tuple(map(map_extent, meta.shape))
         if is_grouped(call.op) and not meta.dtype.is_floating_point:
             return _offsets(call, shape[0], map_extent, generator)
@@ -196,12 +196,12 @@ def has_no_answer(op: Any) -> bool:
     return op in _UNSPECIFIED or torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
 
 
-def with_tensors(sample: Sample, tensors: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def with_tensors(sample: Sample, tensors: list[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments with other tensors in their places."""
     remaining = iter(tensors)
 
     def other(leaf: Any) -> Any:
-        return next(remaining) if isinstance(leaf, torch.Tensor) else leaf
+        return next(remaining) if isinstance(leaf, Tensor) else leaf
 
     return replace(sample.args, other), {name: replace(value, other)
                                          for name, value in sample.kwargs.items()}

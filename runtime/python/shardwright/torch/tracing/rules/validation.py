@@ -7,11 +7,12 @@ from math import gcd
 from typing import Sequence
 
 import torch
+from torch import Tensor
 
 from ..calls import Call
-from .entries import Entry, dim_of
 from ..localise import localised
 from ..pieces import Piece, piece_of
+from .entries import Entry, dim_of
 from .samples import Sample, call_op, samples_of, with_tensors
 
 _LOG = logging.getLogger(__name__)
@@ -19,20 +20,19 @@ _LOG = logging.getLogger(__name__)
 _TOLERANCE, _TOLERANCE_32 = 1e-9, 1e-4
 
 
-def _fits(tensors: Sequence[torch.Tensor | None], placements: Sequence[str], ranks: int) -> bool:
+def _fits(tensors: Sequence[Tensor | None], placements: Sequence[str], ranks: int) -> bool:
     """Returns true if no rank has an empty piece."""
     return all(tensor is None or (dim := dim_of(word)) is None or dim >= tensor.dim()
                or _piece(tensor, word, ranks, ranks - 1).shape[dim] > 0
                for tensor, word in zip(tensors, placements))
 
 
-def _is_even(tensors: Sequence[torch.Tensor | None], placements: Sequence[str], ranks: int) -> bool:
+def _is_even(tensors: Sequence[Tensor | None], placements: Sequence[str], ranks: int) -> bool:
     return all(tensor is None or (dim := dim_of(word)) is None or tensor.shape[dim] % ranks == 0
                for tensor, word in zip(tensors, placements))
 
 
-def _cut(tensor: torch.Tensor, placement: str, ranks: int, generator: torch.Generator
-         ) -> list[torch.Tensor]:
+def _cut(tensor: Tensor, placement: str, ranks: int, generator: torch.Generator) -> list[Tensor]:
     """What each rank holds. Raises ValueError if the placement is impossible for the tensor."""
     if placement == "R":
         return [tensor] * ranks
@@ -58,7 +58,7 @@ def _cut(tensor: torch.Tensor, placement: str, ranks: int, generator: torch.Gene
     return [(whole + noise[rank]).to(tensor.dtype) for rank in range(ranks)]
 
 
-def _close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+def _close(found: Tensor, wanted: Tensor) -> bool:
     if found.shape != wanted.shape:
         return False
     if wanted.dtype.is_floating_point or wanted.dtype.is_complex:
@@ -68,7 +68,7 @@ def _close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
     return bool(torch.equal(found.to(wanted.dtype), wanted))
 
 
-def _joins(pieces: list[torch.Tensor], placement: str, whole: torch.Tensor) -> bool:
+def _joins(pieces: list[Tensor], placement: str, whole: Tensor) -> bool:
     dim = dim_of(placement)
     if dim is not None:
         wanted = whole.split(-(-whole.shape[dim] // len(pieces)), dim)
@@ -83,7 +83,7 @@ def _joins(pieces: list[torch.Tensor], placement: str, whole: torch.Tensor) -> b
     return _close(joined, whole)
 
 
-def _piece(whole: torch.Tensor, placement: str, ranks: int, rank: int) -> Piece:
+def _piece(whole: Tensor, placement: str, ranks: int, rank: int) -> Piece:
     return piece_of(whole.shape, (placement,), (ranks,), (rank,))
 
 
@@ -96,11 +96,10 @@ def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
         results = []
         for rank in range(ranks):
             args, kwargs = with_tensors(sample, [pieces[rank] for pieces in cut])
-            function, args = localised(
-                sample.op, args,
-                [_piece(whole, word, ranks, rank) for whole, word in zip(sample.tensors, entry.inputs)],
-                [None if whole is None else _piece(whole, word, ranks, rank)
-                 for whole, word in zip(sample.outputs, entry.outputs)])
+            function, args = localised(sample.op, args, [_piece(whole, word, ranks, rank) for whole,
+                                                         word in zip(sample.tensors, entry.inputs)],
+                                       [None if whole is None else _piece(whole, word, ranks, rank)
+                                        for whole, word in zip(sample.outputs, entry.outputs)])
             results.append(call_op(function, args, kwargs))
     except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
         return False
