@@ -23,18 +23,17 @@ _BYTES = Link(latency_us=0, bandwidth_gb_per_s=1)
 
 
 class _Request:
-    """One redistribution. `torchs` is torch's own plan, None if torch would ask its graph planner."""
+    """One redistribution."""
 
     def __init__(self, tensor: MeshTensor, source: Any, target: Any, codes: tuple[int, int],
                  devices_per_host: int) -> None:
-        self._tensor = tensor
-        self._source = source
-        self._target = target
-        self._codes = codes
-        self._devices_per_host = devices_per_host
+        self._tensor, self._source, self._target = tensor, source, target
+        self._codes, self._devices_per_host = codes, devices_per_host
 
     def plan(self, torchs: Plan | None) -> Plan | None:
-        """Returns None where torch's own plan is to be kept."""
+        """`torchs` is torch's own plan, None if torch would ask its graph planner. Returns None where
+        torch's own plan is to be kept.
+        """
         most = None if torchs is None else self._traffic(torchs)
         for plan in self._candidates(most):
             if most is None:
@@ -66,8 +65,8 @@ class _Request:
         return [self._codes[0], *steps.after[:summary.num_steps]]
 
     def _makes_partials_again(self, codes: Sequence[int]) -> bool:
-        """Returns true if values are reduced that could stay as they are. Such a plan gives other
-        terms of the same sum.
+        """Returns true if an axis with partial values changes, though its source and target are equal.
+        Such a plan gives other terms of the same sum.
         """
         ends = zip(*(bytes_of(code, len(self._tensor.mesh)) for code in self._codes))
         kept = [axis for axis, (source, target) in enumerate(ends)
@@ -124,21 +123,18 @@ class Planner:
         tensor = mesh_tensor(source)
         if tensor is None:
             return None
-        ends = code_of_spec(source, tensor.mesh), code_of_spec(target, tensor.mesh)
-        if ends[0] is None or ends[1] is None:
-            return None
-        codes = ends[0], ends[1]
-        if _makes_terms_of_shards(codes, len(tensor.mesh)):
+        old, new = code_of_spec(source, tensor.mesh), code_of_spec(target, tensor.mesh)
+        if old is None or new is None or _makes_terms_of_shards((old, new), len(tensor.mesh)):
             return None
         devices = self._devices_per_host
         if devices is None:
             devices = _collective_utils._mesh_resources.num_devices_per_host(tensor.device_type)
-        return _Request(tensor, source, target, codes, max(1, devices))
+        return _Request(tensor, source, target, (old, new), max(1, devices))
 
 
 def _makes_terms_of_shards(codes: Sequence[int], axes: int) -> bool:
-    """Returns true if shards become terms of a sum, which torch does without a collective since 2.14: it puts
-    zeros around them. The library has no such step.
+    """Returns true if shards become terms of a sum. Torch does this without a collective since 2.14, by
+    putting zeros around the shards. The library has no such step.
     """
     return hasattr(Shard, "_to_partial_tensor") and any(
         dim_of_byte(old) is not None and is_partial_byte(new)
@@ -146,8 +142,9 @@ def _makes_terms_of_shards(codes: Sequence[int], axes: int) -> bool:
 
 
 def _freed(axis: int, cuts: Iterable[list[int]]) -> list[int]:
-    """The axis, and before it those that cut inside it: axes of one device, which the library leaves out
-    and torch wants freed in the reverse order. `cuts` has the axes that cut each dimension, and loses these.
+    """The axis, preceded by the axes of one device that cut its dimension after it. The library ignores
+    such axes, and torch wants them freed in the reverse order. `cuts` has the axes that cut each
+    dimension; the freed axes are removed from it.
     """
     for order in cuts:
         if axis in order:

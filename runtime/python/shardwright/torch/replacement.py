@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import AbstractContextManager
-from types import TracebackType
 
 try:
     from torch.distributed.tensor import _redistribute
@@ -24,7 +23,7 @@ _planners: dict[int | None, Planner] = {}  # kept, so that entering again finds 
 
 
 def _install() -> None:
-    """The planner is the last one; without one, the planner that stood there stays."""
+    """Installs the planner that was entered last; without any, the one that was there before."""
     planning, merging = _replaced
     for planner in _active:
         planning = planning if planner is None else planner.infos
@@ -49,10 +48,9 @@ class Merging(AbstractContextManager[None]):
             _active.append(self._planner)
             _install()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         with _lock:
-            # The last of equal ones, as with statements of one thread leave them.
+            # Of several equal ones the last, as nested `with` statements leave in reverse order.
             del _active[len(_active) - 1 - _active[::-1].index(self._planner)]
             _install()
 

@@ -147,7 +147,7 @@ class _Builder:
         for node in nodes:
             steps.append(self._step(node, read))
             steps += [self._move_step(each) for each in moved.get(node.name, [])]
-        return Program(tuple(with_last_reads(steps, keeps)), keeps)
+        return Program(tuple(with_last_reads(steps, keeps)))
 
     def _move_step(self, result: Leaving) -> Step:
         move = move_between(self.layouts[result.source], result.layout)

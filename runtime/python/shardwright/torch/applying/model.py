@@ -16,6 +16,7 @@ from torch.distributed.tensor.placement_types import Placement
 from ... import errors
 from ..model_plan import ModelPlan, NodePlan
 from ..tracing.document import TracedModel
+from ..tracing.origins import module_of
 from .execution import Call
 from .graphs import Graphs, Planned
 from .layouts import placement_of_word
@@ -200,7 +201,7 @@ def _rows(traced: TracedModel, plan: ModelPlan) -> dict[str, _Row]:
     for name, node in traced.nodes.items():
         if node.op != "call_function":
             continue
-        row, own = rows.setdefault(traced.joint.module_of(node), _Row()), planned[name]
+        row, own = rows.setdefault(module_of(node), _Row()), planned[name]
         if node not in traced.joint.backward:
             row.last = own
         row.operators += 1

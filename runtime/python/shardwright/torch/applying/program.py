@@ -83,7 +83,6 @@ class Program:
     """
 
     steps: tuple[Step, ...]
-    keeps: frozenset[Value]  # stay in `values`, the results
 
     def run(self, values: dict[Value, Tensor]) -> None:
         """`values` has the local tensors that go in, and afterwards those that are kept."""

@@ -17,6 +17,7 @@ from ... import errors
 from .calls import Meta, call_of, input_nodes, output_metas, producer_of
 from .flops import products_of
 from .joint import JointGraph, trace_joint
+from .origins import line_of, module_of
 from .rewriting.recompute import recomputed
 from .rules import rule_of
 from .rules.entries import PARTIALS, Rule, placeholder_rule
@@ -153,10 +154,10 @@ class _Writer:
 
     def _call(self, node: Node) -> dict[str, Any]:
         if node.op != "call_function":
-            raise errors.UnsupportedError(f"a node of kind {node.op}", self.joint.line_of(node))
+            raise errors.UnsupportedError(f"a node of kind {node.op}", line_of(node))
         call = call_of(node)
         rule = rule_of(call)
-        module, line = self.joint.module_of(node), self.joint.line_of(node)
+        module, line = module_of(node), line_of(node)
         if rule.source == "fallback":
             self.unknown.setdefault(str(node.target), f"{line or 'model'} in {module or self.joint.model}")
         row: dict[str, Any] = {
