@@ -9,7 +9,7 @@ import math
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
 import torch.distributed as dist
 from torch import nn
@@ -17,12 +17,14 @@ from torch.distributed.remote_device import _remote_device
 from torchrec.distributed.planner import planners
 from torchrec.distributed.planner.types import (Enumerator, ParameterConstraints, Partitioner,
                                                 PerfModel, PlanDebugStats, PlanLoader,
-                                                PlannerContextFingerprintError, Proposer,
-                                                ShardingOption, Stats, StorageReservation, Topology)
+                                                PlannerContextFingerprintError, PlannerError,
+                                                Proposer, ShardingOption, Stats, StorageReservation,
+                                                Topology)
+from torchrec.distributed.planner.utils import reset_shard_rank
 from torchrec.distributed.sharding_plan import get_default_sharders, placement
 from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableShardingSpec,
-                                        ModuleSharder, ParameterSharding, ShardingPlan,
-                                        ShardingType, ShardMetadata)
+                                        ModuleSharder, ParameterSharding, ShardMetadata,
+                                        ShardingPlan, ShardingType)
 
 from ..answer import Cancel, ProgressLike
 from ..arguments import Mode
@@ -31,7 +33,6 @@ from .collective import Leader, plan_on_leader
 from .enumeration import enumerate_candidates, forget_enumeration
 from .garbage import collections_allowed, collections_held
 from .machine import Unsupported
-from .proposals import ProposedPlan
 from .search import (Search, SearchSettings, default_proposers, is_known, partitioner_json,
                      perf_model_name, proposer_json)
 
@@ -55,6 +56,52 @@ class PlanSeconds:
     def total(self) -> float:
         """Sum of all stages, seconds."""
         return self.reserve + self.enumerate + self.hand_over + self.search + self.build
+
+
+class ProposedPlan:
+    """The best plan among the proposals of some proposers, as TorchRec's planner would find it."""
+
+    def __init__(self, partitioner: Partitioner, perf_model: PerfModel, topology: Topology,
+                 end: float | None) -> None:
+        """`topology` is what the reservation left; no proposal begins after `end` of perf_counter."""
+        self.plan: list[ShardingOption] | None = None
+        self.rating = float("inf")
+        self.num_proposals = 0
+        self.num_plans = 0
+        self._partitioner = partitioner
+        self._perf_model = perf_model
+        self._topology = topology
+        self._end = end
+
+    def run(self, proposers: Iterable[Proposer], search_space: list[ShardingOption],
+            enumerator: Enumerator) -> None:
+        """Source: EmbeddingShardingPlanner.plan of torchrec 1.9.2."""
+        for proposer in proposers:
+            proposer.load(search_space=search_space, enumerator=enumerator)
+            for proposal in self._proposals(proposer):
+                self._try(proposer, proposal)
+                reset_shard_rank(proposal)
+
+    def _proposals(self, proposer: Proposer) -> Iterator[list[ShardingOption]]:
+        while self._end is None or perf_counter() < self._end:
+            proposal = proposer.propose()
+            if not proposal:
+                return
+            yield proposal
+
+    def _try(self, proposer: Proposer, proposal: list[ShardingOption]) -> None:
+        self.num_proposals += 1
+        try:
+            plan = self._partitioner.partition(proposal=proposal, storage_constraint=self._topology)
+        except PlannerError:
+            proposer.feedback(partitionable=False, plan=proposal, storage_constraint=self._topology)
+            return
+        self.num_plans += 1
+        rating = self._perf_model.rate(plan=plan)
+        if rating < self.rating:
+            self.rating, self.plan = rating, copy.deepcopy(plan)
+        proposer.feedback(partitionable=True, plan=plan, perf_rating=rating,
+                          storage_constraint=self._topology)
 
 
 class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):

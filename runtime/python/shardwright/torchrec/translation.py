@@ -211,27 +211,26 @@ def _constraint(name: str, given: ParameterConstraints) -> dict[str, Any]:
     unsaid = {"min_partition": (None, 0)}
     said |= {key: getattr(given, key) for key in _PLAIN
              if getattr(given, key) not in unsaid.get(key, (None, []))}
-    if given.bounds_check_mode is not None:
-        said["bounds_check_mode"] = given.bounds_check_mode.name
-    if given.output_dtype is not None:
-        said["output_dtype"] = given.output_dtype.name
+    said |= _names(given, "bounds_check_mode", "output_dtype")
     if given.cache_params is not None:
         said["cache_params"] = _cache(name, given.cache_params)
     if given.key_value_params is not None:
-        sizes = ("max_l1_cache_size", "l2_cache_size")
-        said["key_value_params"] = {key: getattr(given.key_value_params, key) for key in sizes
-                                    if getattr(given.key_value_params, key) is not None}
+        said["key_value_params"] = _present(given.key_value_params, "max_l1_cache_size", "l2_cache_size")
     return said
 
 
+def _present(given: object, *keys: str) -> dict[str, Any]:
+    return {key: value for key in keys if (value := getattr(given, key)) is not None}
+
+
+def _names(given: object, *keys: str) -> dict[str, str]:
+    """The names of members that are enums."""
+    return {key: value.name for key, value in _present(given, *keys).items()}
+
+
 def _cache(name: str, given: CacheParams) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        key: getattr(given, key) for key in ("load_factor", "reserved_memory", "prefetch_pipeline")
-        if getattr(given, key) is not None}
-    if given.algorithm is not None:
-        said["algorithm"] = given.algorithm.name
-    if given.precision is not None:
-        said["precision"] = given.precision.name
+    said = {**_present(given, "load_factor", "reserved_memory", "prefetch_pipeline"),
+            **_names(given, "algorithm", "precision")}
     if given.multipass_prefetch_config is not None:
         said["multipass_prefetch_config"] = {
             "num_passes": given.multipass_prefetch_config.num_passes}
@@ -305,7 +304,7 @@ def _coefficients(given: PerfCoefficientConfig) -> dict[str, Any]:
         if getattr(given, name) != getattr(usual, name):
             raise Unrecognised(f"{name} of the coefficients")
     said: dict[str, Any] = {
-        name: _passes(getattr(given, name)) for name in _COEFFICIENTS if getattr(given, name) is not None}
+        name: _passes(value) for name, value in _present(given, *_COEFFICIENTS).items()}
     said["weighted_kernel_multiplier"] = given.weighted_kernel_multiplier
     said["by_kernel"] = [{"sharding_type": kind, "compute_kernel": kernel, **_passes(own)}
                          for (kind, kernel), own in given.by_kernel.items()]
@@ -315,5 +314,4 @@ def _coefficients(given: PerfCoefficientConfig) -> dict[str, Any]:
 
 
 def _passes(given: EstimatorPerfCoefficients) -> dict[str, Any]:
-    return {name: dataclasses.asdict(own) for name, own in (("fwd", given.fwd), ("bwd", given.bwd))
-            if own is not None}
+    return {name: dataclasses.asdict(own) for name, own in _present(given, "fwd", "bwd").items()}

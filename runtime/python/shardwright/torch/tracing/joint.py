@@ -23,7 +23,7 @@ from torch.nn.utils import stateless
 
 from ... import errors
 from . import origins
-from .rewriting import (ShardableCrossEntropy, ShardableEmbeddingBag, SplitExperts, decompositions,
+from .rewriting import (ShardableFunctions, SplitExperts, decompositions,
                         share, simplify, unflatten)
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
@@ -88,7 +88,7 @@ class _Flat(torch.nn.Module):  # type: ignore[misc]
         args, kwargs = self.layout.rebuild(tensors)
         same = {name: operator.attrgetter(first)(self.model) for name, first in self.tied.items()}
         with (stateless._reparametrize_module(self.model, same), origins.Lines(),
-              ShardableCrossEntropy(), ShardableEmbeddingBag(), SplitExperts()):
+              ShardableFunctions(), SplitExperts()):
             result = self.model(*args, **kwargs)
         found, self.names, self.result = flatten_output(result)
         seen = {_storage(tensor) for tensor in (*tensors, *self.parameters(), *self.buffers())}

@@ -34,18 +34,17 @@ class OutputLayout:
 
     def rebuild(self, tensors: Sequence[Any]) -> Any:
         """Returns the result with the given tensors, in the order of the graph's outputs."""
-        return pytree.tree_unflatten([self._leaf(leaf, tensors) for leaf in self.leaves], self.spec)
-
-    @staticmethod
-    def _leaf(leaf: Any, tensors: Sequence[Any]) -> Any:
-        if isinstance(leaf, int):
-            return tensors[leaf]
-        if isinstance(leaf, _Record):
+        def made(leaf: Any) -> Any:
+            if isinstance(leaf, int):
+                return tensors[leaf]
+            if not isinstance(leaf, _Record):
+                return leaf[1]
             record: Any = object.__new__(leaf.kind)
             for name, layout in leaf.fields.items():
                 object.__setattr__(record, name, layout.rebuild(tensors))
             return record
-        return leaf[1]
+
+        return pytree.tree_unflatten(list(map(made, self.leaves)), self.spec)
 
 
 def _word(key: Any) -> str:
@@ -58,8 +57,8 @@ def _word(key: Any) -> str:
 def flatten_output(value: Any) -> tuple[list[Tensor], list[str], OutputLayout]:
     """Returns the tensors of a model's result, their names ("logits", "hidden_states.3") and the layout.
 
-    A result that is one tensor has the name "0". Numbers, text and None are kept as they are. An
-    object of another kind, such as a cache of keys and values, becomes None, with a warning.
+    A result that is one tensor has the name "0". Numbers, text and None are kept. Another object,
+    such as a cache of keys and values, becomes None, with a warning.
     """
     tensors: list[Tensor] = []
     names: list[str] = []

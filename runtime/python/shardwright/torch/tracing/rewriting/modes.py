@@ -1,4 +1,11 @@
-"""Cross entropy as maxima, sums and elementwise operators, all of which can be sharded over the classes."""
+"""Functions of torch that are replaced while a model is traced, since their parts can be sharded better.
+
+Cross entropy becomes maxima, sums and elementwise operators, all of which can be sharded over the
+classes. Bags of embeddings become a lookup and sums, which can be sharded on rows, width and batch. A
+product of experts whose columns are split becomes a product for each part: gate and up projections
+are often one matrix, and if its columns were sharded, the halves of the result would not be sharded
+alike.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +61,11 @@ def _cross_entropy(logits: Tensor, target: Tensor, ignored: int, reduction: str)
     return loss if torch.is_autocast_enabled(logits.device.type) else loss.to(logits.dtype)
 
 
-def _with_torchs_arguments(
+def _cross_entropy_like_torchs(
         input: Tensor, target: Tensor, weight: Tensor | None = None,
         size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
         reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
-    """Torch's own function where classes have weights or probabilities, or where it is to complain."""
+    """Calls torch's own function if classes have weights or probabilities, or for wrong arguments."""
     is_plain = (weight is None and size_average is None and reduce is None and label_smoothing == 0
                 and reduction in _REDUCTIONS)
     if is_plain and input.is_floating_point() and not target.is_floating_point() and (
@@ -66,13 +73,6 @@ def _with_torchs_arguments(
         return _cross_entropy(input, target, ignore_index, reduction)
     return F.cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction,
                            label_smoothing)
-
-
-class ShardableCrossEntropy(TorchFunctionMode):  # type: ignore[misc]
-    """Takes the place of torch's cross entropy. A softmax or its logarithm by itself stays as it is."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return (_with_torchs_arguments if func is F.cross_entropy else func)(*args, **(kwargs or {}))
 
 
 def _of_equal_size(rows: Tensor, is_counted: Tensor | None, mode: str) -> Tensor:
@@ -105,8 +105,8 @@ def _embedding_bag(
         max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False,
         mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
         include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
-    """Torch's own function where bags have maxima over some entries, weights are normed or gradients
-    are sparse, or where it is to complain.
+    """Calls torch's own function if bags have maxima over some entries, weights are normed or gradients
+    are sparse, or for wrong arguments.
     """
     is_matrix = input.dim() == 2 and offsets is None
     is_list = input.dim() == 1 and offsets is not None and offsets.dim() == 1
@@ -131,11 +131,16 @@ def _embedding_bag(
                         offsets.shape[0] - 1 if include_last_offset else offsets.shape[0])
 
 
-class ShardableEmbeddingBag(TorchFunctionMode):  # type: ignore[misc]
-    """Takes the place of torch's embedding bag, whose kernel can be sharded on the width at most."""
+_SHARDABLE = {F.cross_entropy: _cross_entropy_like_torchs, F.embedding_bag: _embedding_bag}
+
+
+class ShardableFunctions(TorchFunctionMode):  # type: ignore[misc]
+    """Replaces torch's cross entropy and embedding bag, of which kernels hardly any dimension can be
+    sharded. A softmax or its logarithm by itself stays as it is.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return (_embedding_bag if func is F.embedding_bag else func)(*args, **(kwargs or {}))
+        return _SHARDABLE.get(func, func)(*args, **(kwargs or {}))
 
 
 _SPLITS = (torch.chunk, Tensor.chunk, torch.split, Tensor.split)
@@ -163,7 +168,7 @@ class SplitExperts(TorchFunctionMode):  # type: ignore[misc]
 
 
 def _split(parts: tuple[Tensor, ...], matrices: Tensor, product: _Product) -> tuple[Tensor, ...]:
-    """The parts as products of their own, if they are parts of the columns that the kernels take."""
+    """A product for each part, if the kernels take matrices of so many columns."""
     columns = [part.shape[1] for part in parts]
     is_aligned = all(width * matrices.itemsize % ALIGNMENT == 0 for width in columns)
     if sum(columns) != matrices.shape[-1] or not is_aligned:

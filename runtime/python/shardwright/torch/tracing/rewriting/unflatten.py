@@ -9,7 +9,7 @@ the batch. This pass moves the views behind the products, where they meet the vi
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import torch
 import torch.utils._pytree as pytree
@@ -19,15 +19,14 @@ _aten = torch.ops.aten
 _VIEWS = (_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default)
 
 
-class _Flattened:
+class _Flattened(NamedTuple):
     """A value [prod(lead), *rest], and the node that has it as [*lead, *rest]."""
 
-    def __init__(self, node: Node, lead: int) -> None:
-        self.node = node
-        self.lead = lead  # number of dimensions, at least two
+    node: Node
+    lead: int  # number of dimensions, at least two
 
     @property
-    def shape(self) -> torch.Size:
+    def shape(self) -> Any:
         return self.node.meta["val"].shape
 
 

@@ -84,10 +84,6 @@ def _windows(call: Call) -> tuple[set[int], dict[int, tuple[int, int]]]:
     return kept, windows
 
 
-def _float_of(call: Call) -> torch.dtype:
-    return torch.float32 if call.op is _aten._grouped_mm.default else torch.float64
-
-
 def _offsets(call: Call, groups: int, map_extent: Callable[[int], int], generator: torch.Generator
              ) -> Tensor:
     """Where groups of rows end; the last group ends with the last row."""
@@ -129,7 +125,8 @@ def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
     def map_extent(extent: int) -> int:
         return mapping.get(extent, extent)
 
-    bound, floating = _bound(call, map_extent), _float_of(call)
+    bound = _bound(call, map_extent)
+    floating = torch.float32 if call.op is _aten._grouped_mm.default else torch.float64
     tensors: list[Tensor] = []
 
     def values(meta: Meta) -> Tensor:

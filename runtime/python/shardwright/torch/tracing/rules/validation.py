@@ -20,6 +20,10 @@ _LOG = logging.getLogger(__name__)
 _TOLERANCE, _TOLERANCE_32 = 1e-9, 1e-4
 
 
+def _piece(whole: Tensor, placement: str, ranks: int, rank: int) -> Piece:
+    return piece_of(whole.shape, (placement,), (ranks,), (rank,))
+
+
 def _fits(tensors: Sequence[Tensor | None], placements: Sequence[str], ranks: int) -> bool:
     """Returns true if no rank has an empty piece."""
     return all(tensor is None or (dim := dim_of(word)) is None or dim >= tensor.dim()
@@ -83,10 +87,6 @@ def _joins(pieces: list[Tensor], placement: str, whole: Tensor) -> bool:
     return _close(joined, whole)
 
 
-def _piece(whole: Tensor, placement: str, ranks: int, rank: int) -> Piece:
-    return piece_of(whole.shape, (placement,), (ranks,), (rank,))
-
-
 def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
     """Returns true if the entry gives what the call gives, on that many ranks."""
     generator = torch.Generator().manual_seed(seed)
@@ -144,20 +144,12 @@ def validated(call: Call, entries: Sequence[Entry], trusted: bool) -> list[Entry
             _LOG.debug("dropped for %s: %s", call.op, entry)
             continue
         if uneven is False and entry.divides is None:
-            divisor = _common(call, entry)
+            divisor = gcd(*(meta.shape[dim] for meta, word in
+                            zip((*call.outputs, *call.inputs), entry.placements)
+                            if meta is not None and (dim := dim_of(word)) is not None))
             if divisor < 2:
                 _LOG.debug("dropped for %s, uneven: %s", call.op, entry)
                 continue
             entry = Entry(entry.outputs, entry.inputs, divisor)
         kept.append(entry)
     return kept
-
-
-def _common(call: Call, entry: Entry) -> int:
-    """The greatest common divisor of the extents that the entry shards."""
-    divisor = 0
-    for meta, word in zip([*call.outputs, *call.inputs], entry.placements):
-        dim = dim_of(word)
-        if meta is not None and dim is not None:
-            divisor = gcd(divisor, meta.shape[dim])
-    return divisor

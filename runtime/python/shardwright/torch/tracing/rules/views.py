@@ -68,21 +68,14 @@ def _permute(call: Call) -> list[_Pair]:
     return [(dim % rank, position, None) for position, dim in enumerate(call.args[1])]
 
 
-def _swap(first: int, second: int, rank: int) -> list[_Pair]:
+def _swap(call: Call) -> list[_Pair]:
+    """Two dimensions are swapped: those that the arguments name, or both of a matrix."""
+    rank = len(call.inputs[0].shape)
     order = list(range(rank))
     if rank:
-        first, second = first % rank, second % rank
+        first, second = (dim % rank for dim in (call.args[1:] or (0, rank - 1)))
         order[first], order[second] = order[second], order[first]
     return [(dim, position, None) for position, dim in enumerate(order)]
-
-
-def _transpose(call: Call) -> list[_Pair]:
-    return _swap(call.args[1], call.args[2], len(call.inputs[0].shape))
-
-
-def _t(call: Call) -> list[_Pair]:
-    rank = len(call.inputs[0].shape)
-    return _swap(0, rank - 1, rank)
 
 
 def _expand(call: Call) -> list[_Pair]:
@@ -110,7 +103,7 @@ _MAPS: dict[object, Callable[[Call], list[_Pair]]] = {
     _aten.view.default: _reshape, _aten._unsafe_view.default: _reshape,
     _aten.reshape.default: _reshape, _aten.alias.default: _reshape, _aten.unsqueeze.default: _reshape,
     _aten.squeeze.default: _squeeze, _aten.squeeze.dim: _squeeze, _aten.squeeze.dims: _squeeze,
-    _aten.permute.default: _permute, _aten.transpose.int: _transpose, _aten.t.default: _t,
+    _aten.permute.default: _permute, _aten.transpose.int: _swap, _aten.t.default: _swap,
     _aten.expand.default: _expand, _aten.slice.Tensor: _kept, _aten.select.int: _removed,
     _aten.unbind.int: _removed, _aten.split.Tensor: _kept, _aten.split_with_sizes.default: _kept,
     _aten.split_with_sizes_copy.default: _kept,
