@@ -24,10 +24,12 @@ from .result import Failure, PlanResult, RankLoad, Shard, TablePlan
 
 __version__ = version()
 
-__all__ = ["Answer", "COMPUTE_KERNELS", "Cancel", "Diff", "Exchange", "Explanation", "Failure",
-           "InfeasibleError", "InternalError", "InvalidHandleError", "InvalidInputError",
-           "NoPlanError", "OptionInPlan", "PlanResult", "Problem", "Progress", "RankLoad",
-           "SHARDING_TYPES", "SearchSpace", "Shard", "ShardwrightError", "StoppedError", "Sweep",
-           "SweepPoint", "TablePlan", "UnsupportedError", "Verification", "VerificationError",
-           "ask", "diff", "enumerate_options", "explain", "init", "kinds", "operators", "plan",
-           "program", "replan", "schema", "sweep", "verify", "version",]
+__all__ = [
+    "Answer", "COMPUTE_KERNELS", "Cancel", "Diff", "Exchange", "Explanation", "Failure",
+    "InfeasibleError", "InternalError", "InvalidHandleError", "InvalidInputError", "NoPlanError",
+    "OptionInPlan", "PlanResult", "Problem", "Progress", "RankLoad", "SHARDING_TYPES", "SearchSpace",
+    "Shard", "ShardwrightError", "StoppedError", "Sweep", "SweepPoint", "TablePlan",
+    "UnsupportedError", "Verification", "VerificationError", "ask", "diff", "enumerate_options",
+    "explain", "init", "kinds", "operators", "plan", "program", "replan", "schema", "sweep", "verify",
+    "version",
+]

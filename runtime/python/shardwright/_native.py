@@ -151,14 +151,16 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
     "placement_to_text": [c_uint64, c_uint32, *_TEXT_OUT],
 }
 
-_ERRORS: Final[dict[int, type[errors.ShardwrightError]]] = {1: errors.InvalidInputError,
-                                                            2: errors.InvalidHandleError,
-                                                            3: errors.InvalidInputError,
-                                                            4: errors.InfeasibleError,
-                                                            5: errors.StoppedError,
-                                                            6: errors.VerificationError,
-                                                            7: errors.UnsupportedError,
-                                                            9: errors.NoPlanError,}
+_ERRORS: Final[dict[int, type[errors.ShardwrightError]]] = {
+    1: errors.InvalidInputError,
+    2: errors.InvalidHandleError,
+    3: errors.InvalidInputError,
+    4: errors.InfeasibleError,
+    5: errors.StoppedError,
+    6: errors.VerificationError,
+    7: errors.UnsupportedError,
+    9: errors.NoPlanError,
+}
 _BUFFER_TOO_SMALL: Final = 8
 _OUT_OF_MEMORY: Final = 10
 

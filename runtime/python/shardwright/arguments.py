@@ -160,8 +160,9 @@ def _members(command: str) -> dict[str, Any]:
     text = b'{"kind": "requests"}'
     answer = _native.Handle("answer", "ask", b"schema", text, c_size_t(len(text)), None)
     listed = json.loads(_native.text_of("answer_to_json", answer.value))["commands"]
-    found: dict[str, Any] = next(({member["name"]: member for member in entry["members"]}
-                                  for entry in listed if entry["command"] == command), {})
+    found: dict[str, Any] = next(
+        ({member["name"]: member for member in entry["members"]} for entry in listed
+         if entry["command"] == command), {})
     return found
 
 

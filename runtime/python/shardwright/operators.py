@@ -61,7 +61,8 @@ class Autoshard(Answer):
 
     def _rows(self) -> list[Row]:
         answers = self.data if isinstance(self.data, list) else [self.data]
-        return [{"answer": number, "node": row[0], "spec": row[1], "result": row[2], "cost": row[3]}
+        return [{"answer": number, "node": row[0], "spec": row[1], "result": row[2],
+                 "cost": row[3]}
                 for number, answer in enumerate(answers) for row in answer["table"]]
 
 
@@ -125,12 +126,13 @@ def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
     return ask_for(Autoshard, "operators autoshard", locals())
 
 
-def plan(graph: Document, mesh: Mesh | None = None, *, options: Document | None = None, memory: Size
-         | None = None, optimizer_states: SupportsIndex | None = None, device: str | None = None,
-         redistribution: Literal["shortest", "autoparallel"] | None = None, blocks: Literal["free",
-                                                                                            "equal"]
-         | None = None, overlap: float | None = None, threads: SupportsIndex = 0, time_limit: float
-         | None = None, work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+def plan(graph: Document, mesh: Mesh | None = None, *,
+         options: Document | None = None, memory: Size | None = None,
+         optimizer_states: SupportsIndex | None = None, device: str | None = None,
+         redistribution: Literal["shortest", "autoparallel"] | None = None,
+         blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
+         threads: SupportsIndex = 0, time_limit: float | None = None,
+         work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
          progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshPlan:
     """Shards a traced PyTorch model over a mesh, and proves that no plan is faster.
 
@@ -141,11 +143,12 @@ def plan(graph: Document, mesh: Mesh | None = None, *, options: Document | None 
     return ask_for(MeshPlan, "operators plan", locals())
 
 
-def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3, options: Document
-          | None = None, memory: Size | None = None, optimizer_states: SupportsIndex | None = None,
-          device: str | None = None, redistribution: Literal["shortest", "autoparallel"]
-          | None = None, blocks: Literal["free", "equal"] | None = None, overlap: float
-          | None = None, threads: SupportsIndex = 0, time_limit: float | None = None,
+def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
+          options: Document | None = None, memory: Size | None = None,
+          optimizer_states: SupportsIndex | None = None, device: str | None = None,
+          redistribution: Literal["shortest", "autoparallel"] | None = None,
+          blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
+          threads: SupportsIndex = 0, time_limit: float | None = None,
           work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshSweep:
     """Plans a traced PyTorch model on every mesh of so many devices with at most `axes` axes."""

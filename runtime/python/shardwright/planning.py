@@ -32,11 +32,12 @@ def _planned(command: str, members: Mapping[str, object], problem: Problem,
 
 
 def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace | None = None,
-         threads: SupportsIndex = 0, time_limit: float | None = None, work_limit: SupportsIndex
-         | None = None, seed: SupportsIndex = 0, lanes: SupportsIndex | None = None,
-         progress: ProgressLike = None, cancel: Cancel | None = None, exchange: Exchange
-         | None = None, reuse: Document | None = None, resume: Document | None = None,
-         **machine: Unpack[Machine]) -> PlanResult:
+         threads: SupportsIndex = 0, time_limit: float | None = None,
+         work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+         lanes: SupportsIndex | None = None,
+         progress: ProgressLike = None, cancel: Cancel | None = None,
+         exchange: Exchange | None = None, reuse: Document | None = None,
+         resume: Document | None = None, **machine: Unpack[Machine]) -> PlanResult:
     """Chooses sharding, kernel and ranks of every table.
 
     `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best" (search for

@@ -178,16 +178,18 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
     return _ask_about(Explanation, "explain", locals())
 
 
-def sweep(problem: ProblemLike, *, ranks: Counts | None = None, hbm: Size | Sequence[Size]
-          | None = None, batch_size: Counts | None = None, ranks_per_host: SupportsIndex
-          | None = None, price: float | Sequence[float] | None = None, ddr: Size | None = None,
+def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
+          hbm: Size | Sequence[Size] | None = None, batch_size: Counts | None = None,
+          ranks_per_host: SupportsIndex | None = None,
+          price: float | Sequence[float] | None = None, ddr: Size | None = None,
           ssd: Size | None = None, device: Literal["cuda", "cpu", "mtia", "tpu"] | None = None,
-          sharding_group_size: Counts | Literal["any"] | None = None, sync_interval: SupportsIndex
-          | None = None, pod_size: Counts | None = None, torchrec: Literal["1.9.2", "a48cef79"]
-          | None = None, mode: Mode = "best", threads: SupportsIndex = 0, time_limit: float
-          | None = None, work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
-          lanes: SupportsIndex | None = None, progress: ProgressLike = None, cancel: Cancel
-          | None = None) -> Sweep:
+          sharding_group_size: Counts | Literal["any"] | None = None,
+          sync_interval: SupportsIndex | None = None, pod_size: Counts | None = None,
+          torchrec: Literal["1.9.2", "a48cef79"] | None = None,
+          mode: Mode = "best", threads: SupportsIndex = 0, time_limit: float | None = None,
+          work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+          lanes: SupportsIndex | None = None,
+          progress: ProgressLike = None, cancel: Cancel | None = None) -> Sweep:
     """Plans for every combination of these lists: what fits, how fast, which is the smallest.
 
     `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each of them. `price` is

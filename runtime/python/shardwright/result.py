@@ -171,8 +171,9 @@ class PlanResult(_native.Closable):
         self._require_plan()
         tables, shards = self._summary.num_tables, self._summary.num_shards
         lengths = {"table": tables, "option": tables, "shard_begin": tables + 1, "rank": shards}
-        plan = _native.filled(_native.buffers(_native.PlanBuffers, lengths, num_tables=tables,
-                                              num_shards=shards), "result_plan", self._handle.value)
+        plan = _native.filled(
+            _native.buffers(_native.PlanBuffers, lengths, num_tables=tables, num_shards=shards),
+            "result_plan", self._handle.value)
         for i in range(tables):
             yield plan.table[i], plan.option[i], plan.rank[plan.shard_begin[i]:plan.shard_begin[i + 1]]
 
@@ -289,8 +290,9 @@ def options_of(space: _native.Handle) -> Any:
                "shard_begin": options + 1, "load_factor": options, "is_weighted": options,
                "input_dist_comms": options, "size": 2 * shards, "offset": 2 * shards, "hbm": shards,
                "ddr": shards, "ssd": shards, "perf": 5 * shards}
-    return _native.filled(_native.buffers(_native.OptionBuffers, lengths, num_options=options,
-                                          num_shards=shards), "search_space_to_arrays", space.value)
+    return _native.filled(
+        _native.buffers(_native.OptionBuffers, lengths, num_options=options, num_shards=shards),
+        "search_space_to_arrays", space.value)
 
 
 def options_of_result(result: PlanResult) -> Any:

@@ -152,9 +152,10 @@ def _calls(traced: TracedModel, mesh: tuple[int, ...], plan: ModelPlan | None, d
         else:
             raise errors.InvalidInputError(f"has no node {row['name']}", "plan")
         for words in allowed:
-            key = _Key(row["op"], tuple(piece_of(meta.shape, own_words, mesh, [0] * len(mesh)).shape
-                                        for meta, own_words in zip(inputs, words[1])),
-                       str(inputs[0].dtype).removeprefix("torch."))
+            key = _Key(row["op"], tuple(
+                piece_of(meta.shape, own_words, mesh, [0] * len(mesh)).shape
+                for meta, own_words in zip(inputs, words[1])),
+                str(inputs[0].dtype).removeprefix("torch."))
             if key not in seen:
                 seen.add(key)
                 yield key, _Call(node, words, mesh, device)

@@ -60,8 +60,9 @@ class RedistributionPlan:
 
 
 def options_of(num_axes: int, *, devices_per_host: int = 8, links: Sequence[Link] | None = None,
-               copy_gb_per_s: float | None = None, groups: bool = False, memory_limit: int
-               | None = None, collective_limit: int | None = None) -> _native.RedistributionOptions:
+               copy_gb_per_s: float | None = None, groups: bool = False,
+               memory_limit: int | None = None,
+               collective_limit: int | None = None) -> _native.RedistributionOptions:
     options = _native.RedistributionOptions()
     if links is None:
         if devices_per_host < 1:
@@ -136,8 +137,9 @@ def _answer(mesh: tuple[int, ...], shape: tuple[int, ...], itemsize: int, source
 def plan_redistribution(mesh_shape: Sequence[int], shape: Sequence[int], dtype: Any,
                         source: PlacementsLike, target: PlacementsLike, *,
                         devices_per_host: int = 8, links: Sequence[Link] | None = None,
-                        copy_gb_per_s: float | None = None, groups: bool = False, memory_limit: int
-                        | None = None, collective_limit: int | None = None) -> RedistributionPlan:
+                        copy_gb_per_s: float | None = None, groups: bool = False,
+                        memory_limit: int | None = None,
+                        collective_limit: int | None = None) -> RedistributionPlan:
     """Finds the cheapest steps of one tensor from one placement to another.
 
     `mesh_shape` has the devices along each axis, the last axis the innermost; `shape` is that of

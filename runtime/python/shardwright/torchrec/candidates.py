@@ -115,8 +115,9 @@ def check_options(options: object, what: str) -> None:
 def _table_json(option: ShardingOption) -> dict[str, Any]:
     return {"name": option.name, "module": option.path or ".",
             "num_embeddings": int(option.tensor.shape[0]),
-            "embedding_dim": int(option.tensor.shape[1]), "kind": "pooled" if option.is_pooled
-            else "sequence", **({"dependency": option.dependency} if option.dependency else {})}
+            "embedding_dim": int(option.tensor.shape[1]),
+            "kind": "pooled" if option.is_pooled else "sequence",
+            **({"dependency": option.dependency} if option.dependency else {})}
 
 
 @dataclass(slots=True)

@@ -79,8 +79,9 @@ class GroupChoice:
 
 
 def choose_groups(planner: EmbeddingShardingPlanner, module: nn.Module,
-                  sharders: list[ModuleSharder[nn.Module]], pg: distributed.ProcessGroup
-                  | None = None, *, group_sizes: Sequence[int] | None = None,
+                  sharders: list[ModuleSharder[nn.Module]],
+                  pg: distributed.ProcessGroup | None = None, *,
+                  group_sizes: Sequence[int] | None = None,
                   pod_sizes: Sequence[int] | None = None, sync_interval: int = 1,
                   include_optimizer_state: bool = True,
                   use_inter_host_allreduce: bool = False) -> GroupChoice:
@@ -190,12 +191,13 @@ def group_topology(machine: Topology, size: int, pod_size: int, consecutive: boo
     local = ranks_among(machine.local_world_size)
     in_pod = ranks_among(machine.local_world_size * pod_size)
     memory = machine.devices[0].storage
-    return Topology(world_size=size, compute_device=machine.compute_device, hbm_cap=memory.hbm,
-                    ddr_cap=memory.ddr, ssd_cap=memory.ssd, local_world_size=local,
-                    pod_size=in_pod // local if machine._pod_size or pod_size > 1 else None,
-                    custom_topology_data=machine._custom_topology_data,
-                    created_by_factory=machine._created_by_factory, **{name: getattr(machine, name)
-                                                                       for name in BANDWIDTHS})
+    return Topology(
+        world_size=size, compute_device=machine.compute_device, hbm_cap=memory.hbm,
+        ddr_cap=memory.ddr, ssd_cap=memory.ssd, local_world_size=local,
+        pod_size=in_pod // local if machine._pod_size or pod_size > 1 else None,
+        custom_topology_data=machine._custom_topology_data,
+        created_by_factory=machine._created_by_factory,
+        **{name: getattr(machine, name) for name in BANDWIDTHS})
 
 
 def _layouts(answer: dict[str, Any]) -> tuple[GroupLayout, ...]:

@@ -307,13 +307,14 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     def _log_stats(self, sharding_plan: ShardingPlan, best_plan: list[ShardingOption],
                    sharders: list[ModuleSharder[nn.Module]], run_time: float) -> None:
         for stats in self._stats:
-            stats.log(sharding_plan=sharding_plan, topology=self._topology,
-                      batch_size=self._batch_size, storage_reservation=self._storage_reservation,
-                      num_proposals=self._num_proposals, num_plans=self._num_plans,
-                      run_time=run_time, best_plan=best_plan, constraints=self._constraints,
-                      enumerator=self._enumerator, sharders=sharders, debug=self._debug,
-                      debug_stats=PlanDebugStats(planner_type=type(self).__name__,
-                                                 timeout_seconds=self._timeout_seconds))
+            stats.log(
+                sharding_plan=sharding_plan, topology=self._topology, batch_size=self._batch_size,
+                storage_reservation=self._storage_reservation, num_proposals=self._num_proposals,
+                num_plans=self._num_plans, run_time=run_time, best_plan=best_plan,
+                constraints=self._constraints, enumerator=self._enumerator, sharders=sharders,
+                debug=self._debug,
+                debug_stats=PlanDebugStats(planner_type=type(self).__name__,
+                                           timeout_seconds=self._timeout_seconds))
 
     def get_search_space(self) -> Optional[List[ShardingOption]]:
         """The enumerated options as TorchRec's objects. Made on demand, because there are many."""

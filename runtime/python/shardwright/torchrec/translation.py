@@ -150,8 +150,9 @@ def _topology(topology: Topology) -> dict[str, Any]:
 
 def reserved_memory(before: Topology, after: Topology) -> dict[str, int | list[int]]:
     """What a reservation takes of every rank, bytes; a single number if it is the same for all."""
-    taken = {tier: [getattr(own.storage, tier) - getattr(left.storage, tier) for own,
-                    left in zip(before.devices, after.devices)] for tier in ("hbm", "ddr", "ssd")}
+    taken = {tier: [getattr(own.storage, tier) - getattr(left.storage, tier)
+                    for own, left in zip(before.devices, after.devices)]
+             for tier in ("hbm", "ddr", "ssd")}
     return {tier: sizes[0] if len(set(sizes)) == 1 else sizes
             for tier, sizes in taken.items() if any(sizes)}
 
@@ -163,13 +164,14 @@ def _table(table: Table) -> dict[str, Any]:
     processed = isinstance(table.module, FeatureProcessedEmbeddingBagCollection)
     # Of such a module the constraints say whether it is weighted.
     is_weighted = None if processed else getattr(table.module, "is_weighted", None)
-    said: dict[str, Any] = {"name": table.name, "module": table.path or ".",
-                            "num_embeddings": int(table.tensor.shape[0]), "embedding_dim": columns,
-                            "kind": "pooled" if table.is_pooled else "sequence",
-                            "data_type": data_type, "weighted": bool(is_weighted())
-                            if callable(is_weighted) else False, "feature_processed": processed,
-                            "tower": isinstance(table.module, (EmbeddingTower,
-                                                               EmbeddingTowerCollection))}
+    said: dict[str, Any] = {
+        "name": table.name, "module": table.path or ".",
+        "num_embeddings": int(table.tensor.shape[0]),
+        "embedding_dim": columns,
+        "kind": "pooled" if table.is_pooled else "sequence", "data_type": data_type,
+        "weighted": bool(is_weighted()) if callable(is_weighted) else False,
+        "feature_processed": processed,
+        "tower": isinstance(table.module, (EmbeddingTower, EmbeddingTowerCollection))}
     optimizer = getattr(table.tensor, "_optimizer_classes", [None])[0]
     if optimizer is not None:
         said["optimizer"] = _OPTIMIZERS.get(optimizer, "other")

@@ -83,9 +83,15 @@ def _attributes(enumerator: EmbeddingEnumerator, module: nn.Module,
     (input_lengths, _, cache_params, enforce_hbm, stochastic_rounding, bounds_check_mode,
      feature_names, output_dtype, device_group,
      key_value_params) = enumerators._extract_constraints_for_param(enumerator._constraints, name)
-    return {"input_lengths": input_lengths, "batch_size": enumerator._batch_size,
-            "cache_params": cache_params, "enforce_hbm": enforce_hbm,
-            "stochastic_rounding": stochastic_rounding, "bounds_check_mode": bounds_check_mode,
-            "feature_names": feature_names, "output_dtype": output_dtype,
-            "key_value_params": key_value_params,
-            "stash_weights": enumerator._get_stash_weights(name, module),}, device_group
+    return {
+        "input_lengths": input_lengths,
+        "batch_size": enumerator._batch_size,
+        "cache_params": cache_params,
+        "enforce_hbm": enforce_hbm,
+        "stochastic_rounding": stochastic_rounding,
+        "bounds_check_mode": bounds_check_mode,
+        "feature_names": feature_names,
+        "output_dtype": output_dtype,
+        "key_value_params": key_value_params,
+        "stash_weights": enumerator._get_stash_weights(name, module),
+    }, device_group

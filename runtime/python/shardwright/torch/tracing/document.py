@@ -134,13 +134,14 @@ class _Writer:
         rows = [self._placeholder(node, *described[node]) if node in described else self._call(node)
                 for node in self.nodes]
         made = _reductions(self.rules)
-        return {"format": "shardwright.aten_graph", "version": 1, "model": self.joint.model,
-                "torch": torch.__version__.split("+")[0], "rules": [_rule_row(rule, made)
-                                                                    for rule in self.rules],
-                "nodes": rows, "outputs": [{"node": self.index[node], "output": output,
-                                            "role": each.role, "target": each.target}
-                                           for each in self.joint.outputs for node,
-                                           output in [producer_of(each.node)]]}
+        return {
+            "format": "shardwright.aten_graph", "version": 1, "model": self.joint.model,
+            "torch": torch.__version__.split("+")[0],
+            "rules": [_rule_row(rule, made) for rule in self.rules], "nodes": rows,
+            "outputs": [{"node": self.index[node], "output": output, "role": each.role,
+                         "target": each.target}
+                        for each in self.joint.outputs
+                        for node, output in [producer_of(each.node)]]}
 
     def _rule(self, rule: Rule) -> int:
         return self.rules.setdefault(rule, len(self.rules))

@@ -14,14 +14,15 @@ _aten = torch.ops.aten
 Shapes = Sequence["tuple[int, ...] | None"]
 
 # Position of the argument that is the shape of output 0.
-_SHAPES = {_aten.view.default: 1, _aten._unsafe_view.default: 1, _aten.reshape.default: 1,
-           _aten.expand.default: 1, _aten.slice_backward.default: 1,
-           _aten.select_backward.default: 1, _aten.new_zeros.default: 1, _aten.new_ones.default: 1,
-           _aten.new_empty.default: 1, _aten.new_full.default: 1, _aten.zeros.default: 0,
-           _aten.ones.default: 0, _aten.full.default: 0, _aten.empty.memory_format: 0,
-           _aten.diagonal_backward.default: 1, _aten.unfold_backward.default: 1,
-           _aten.upsample_nearest2d_backward.default: 3,
-           _aten.upsample_bilinear2d_backward.default: 3,}
+_SHAPES = {
+    _aten.view.default: 1, _aten._unsafe_view.default: 1, _aten.reshape.default: 1,
+    _aten.expand.default: 1, _aten.slice_backward.default: 1, _aten.select_backward.default: 1,
+    _aten.new_zeros.default: 1, _aten.new_ones.default: 1, _aten.new_empty.default: 1,
+    _aten.new_full.default: 1, _aten.zeros.default: 0, _aten.ones.default: 0,
+    _aten.full.default: 0, _aten.empty.memory_format: 0,
+    _aten.diagonal_backward.default: 1, _aten.unfold_backward.default: 1,
+    _aten.upsample_nearest2d_backward.default: 3, _aten.upsample_bilinear2d_backward.default: 3,
+}
 # Positions of (batch, channels, product of the other extents) of the tensor in argument 0.
 _GROUP_NORMS = {_aten.native_group_norm.default: (0, 3),
                 _aten.native_group_norm_backward.default: (1, 5)}

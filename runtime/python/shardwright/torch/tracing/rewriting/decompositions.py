@@ -80,22 +80,27 @@ def _batch_norm(tensor: Tensor, weight: Tensor | None, bias: Tensor | None,
 
 # Losses become elementwise operators and a sum, which may be partial; the others have no rule in
 # torch, or one for the batch alone, while their parts have one for every dimension.
-_TORCHS = (_aten.nll_loss_forward, _aten.nll_loss_backward, _aten.nll_loss2d_forward,
-           _aten.nll_loss2d_backward, _aten.mse_loss, _aten.mse_loss_backward, _aten.smooth_l1_loss,
-           _aten.smooth_l1_loss_backward, _aten.huber_loss, _aten.huber_loss_backward,
-           _aten.binary_cross_entropy, _aten.binary_cross_entropy_backward,
-           _aten.binary_cross_entropy_with_logits, _aten.soft_margin_loss, _aten.glu,
-           _aten.glu_backward, _aten.log_sigmoid_forward, _aten.log_sigmoid_backward,
-           _aten.native_batch_norm_backward, _aten.native_group_norm,
-           _aten.native_group_norm_backward, _aten.norm,)
+_TORCHS = (
+    _aten.nll_loss_forward, _aten.nll_loss_backward, _aten.nll_loss2d_forward,
+    _aten.nll_loss2d_backward, _aten.mse_loss, _aten.mse_loss_backward, _aten.smooth_l1_loss,
+    _aten.smooth_l1_loss_backward, _aten.huber_loss, _aten.huber_loss_backward,
+    _aten.binary_cross_entropy, _aten.binary_cross_entropy_backward,
+    _aten.binary_cross_entropy_with_logits, _aten.soft_margin_loss, _aten.glu, _aten.glu_backward,
+    _aten.log_sigmoid_forward, _aten.log_sigmoid_backward, _aten.native_batch_norm_backward,
+    _aten.native_group_norm, _aten.native_group_norm_backward, _aten.norm,
+)
 
 
 @cache
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """From operators to functions of the same arguments and results."""
-    return {**get_decompositions(list(_TORCHS)), _aten.addmm.default: _added_to(_aten.mm),
-            _aten.baddbmm.default: _added_to(_aten.bmm), _aten.addmv.default: _added_to(_aten.mv),
-            _aten.mean.default: _mean_dim, _aten.mean.dim: _mean_dim,
-            _aten._native_batch_norm_legit_functional.default: _batch_norm,
-            _aten._native_batch_norm_legit.no_stats: lambda tensor, weight, bias, training,
-            momentum, eps: _batch_norm(tensor, weight, bias, None, None, True, momentum, eps),}
+    return {
+        **get_decompositions(list(_TORCHS)),
+        _aten.addmm.default: _added_to(_aten.mm), _aten.baddbmm.default: _added_to(_aten.bmm),
+        _aten.addmv.default: _added_to(_aten.mv), _aten.mean.default: _mean_dim,
+        _aten.mean.dim: _mean_dim,
+        _aten._native_batch_norm_legit_functional.default: _batch_norm,
+        _aten._native_batch_norm_legit.no_stats:
+            lambda tensor, weight, bias, training, momentum, eps:
+                _batch_norm(tensor, weight, bias, None, None, True, momentum, eps),
+    }

@@ -96,10 +96,11 @@ def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
         results = []
         for rank in range(ranks):
             args, kwargs = with_tensors(sample, [pieces[rank] for pieces in cut])
-            function, args = localised(sample.op, args, [_piece(whole, word, ranks, rank) for whole,
-                                                         word in zip(sample.tensors, entry.inputs)],
-                                       [None if whole is None else _piece(whole, word, ranks, rank)
-                                        for whole, word in zip(sample.outputs, entry.outputs)])
+            function, args = localised(
+                sample.op, args,
+                [_piece(whole, word, ranks, rank) for whole, word in zip(sample.tensors, entry.inputs)],
+                [None if whole is None else _piece(whole, word, ranks, rank)
+                 for whole, word in zip(sample.outputs, entry.outputs)])
             results.append(call_op(function, args, kwargs))
     except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
         return False

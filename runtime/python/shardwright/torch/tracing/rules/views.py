@@ -89,8 +89,9 @@ def _kept(call: Call) -> list[_Pair]:
     """Dimensions other than the argument `dim` stay; that one too if nothing of it is left out."""
     shape = call.inputs[0].shape
     dim = call.argument("dim", 0) % len(shape)
-    return [(other, other, None) for other in range(len(shape)) if other != dim
-            or all(output is not None and output.shape == shape for output in call.outputs)]
+    return [(other, other, None) for other in range(len(shape))
+            if other != dim or all(output is not None and output.shape == shape
+                                   for output in call.outputs)]
 
 
 def _removed(call: Call) -> list[_Pair]:
