@@ -9,7 +9,7 @@ from torch.distributed.tensor.placement_types import (Partial, Placement, Replic
                                                       _StridedShard)
 
 from .placements import (MOST_AXES, MOST_DIMS, REDUCE_OPS, REPLICATE, code_of_bytes, dim_of_byte,
-                         is_partial_byte, partial_byte, shard_byte, split_order)
+                         is_partial_byte, partial_byte, shard_byte, split_orders)
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,14 @@ def mesh_tensor(spec: Any) -> MeshTensor | None:
 
 
 def shard_orders(spec: Any, sizes: Sequence[int]) -> list[tuple[int, list[int]]] | None:
-    """(dimension, axes in the order in which they shard it)."""
+    """(dimension, axes in the order in which they shard it). Returns None if no order gives them."""
     if not spec.use_strided_shard_as_shard_order:
         if any(type(placement) is _StridedShard for placement in spec.placements):
             return None
         return [(entry.tensor_dim, list(entry.mesh_dims)) for entry in spec.shard_order]
-    factors: dict[int, list[tuple[int, int, int]]] = {}
-    for axis, placement in enumerate(spec.placements):
-        if type(placement) in (Shard, _StridedShard):
-            factor = placement.split_factor if type(placement) is _StridedShard else 1
-            factors.setdefault(placement.dim, []).append((axis, placement.dim, factor))
-    orders = []
-    for dim, of_dim in factors.items():
-        order = split_order(of_dim, sizes)
-        if order is None:
-            return None
-        orders.append((dim, order))
-    return orders
+    found = split_orders(spec.placements, sizes)
+    orders = [(dim, order) for dim, order in found.items() if order is not None]
+    return orders if len(orders) == len(found) else None
 
 
 def code_of_spec(spec: Any, sizes: Sequence[int]) -> int | None:

@@ -11,7 +11,7 @@ from torch.distributed.tensor.placement_types import Placement
 
 from ... import errors
 from ..model_plan import ModelPlan, plan as plan_graph
-from ..tracing.document import TracedModel, trace
+from ..tracing.document import TracedModel, arguments_of, trace
 from .building import Entering, Leaving
 from .graphs import Graphs
 from .layouts import word_of_placement
@@ -57,7 +57,7 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     if isinstance(model, ParallelModel):
         raise errors.InvalidInputError("is parallel already; give the model that it was made of", "model")
     warn_of_hooks(model)
-    args, kwargs = _arguments(example_inputs, example_kwargs or {})
+    args, kwargs = arguments_of(example_inputs, example_kwargs)
     traced = trace(model, args, kwargs, train=train)
     backend = "gloo" if device_mesh.device_type == "cpu" else "nccl"
     options = {"backend": backend, **options, "memory": memory}
@@ -109,12 +109,3 @@ def _in_words(placements: Mapping[str, Mapping[str, Sequence[str | Placement]]]
     """With words in place of torch's placements."""
     return {role: {name: [word_of_placement(each) if isinstance(each, Placement) else each for each in own]
                    for name, own in by_name.items()} for role, by_name in placements.items()}
-
-
-def _arguments(example_inputs: Any, example_kwargs: Mapping[str, Any]
-               ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if isinstance(example_inputs, Mapping):
-        return (), {**example_inputs, **example_kwargs}
-    if isinstance(example_inputs, (tuple, list)):
-        return tuple(example_inputs), dict(example_kwargs)
-    return (example_inputs,), dict(example_kwargs)
