@@ -246,8 +246,8 @@ def filled(structure: Any, name: str, *arguments: Any) -> Any:
 
 
 def field(structure: str, name: str, doc: str) -> Any:
-    """A property with a member of the structure that is the attribute `structure` of an object.
-    Numbers that are not finite are None.
+    """A property that reads a member of the structure in the attribute `structure`. Numbers that
+    are not finite are None.
     """
     def read(owner: Any) -> Any:
         value = getattr(getattr(owner, structure), name)

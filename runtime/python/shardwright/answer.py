@@ -24,8 +24,8 @@ Row = Mapping[str, Any]
 
 
 def made(kind: Callable[..., Made], read: Mapping[str, Any], **values: Any) -> Made:
-    """An object of a dataclass. Fields without a value in `values` get the members of the same names
-    of a JSON object, if it has them, with tuples for lists.
+    """An object of a dataclass from the members of a JSON object that have the names of its fields,
+    with tuples for lists. `values` take precedence.
     """
     found = {name: tuples(read[name]) for name in kind.__annotations__ if name in read}
     return kind(**{**found, **values})
@@ -74,11 +74,8 @@ class Answer:
 
     @classmethod
     def load(cls: type[AnswerType], path: str | os.PathLike[str]) -> AnswerType:
-        """Reads what `save` or `shardwright ... -o` wrote. Raises OSError, and ValueError for a
-        file that is no JSON.
-
-        Text and page are those of `shardwright report`. They say less than the command's where these
-        need more than the answer.
+        """Reads what `save` or `shardwright ... -o` wrote. Text and page are those of `shardwright
+        report`, which may say less. Raises OSError, and ValueError for a file that is no JSON.
         """
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -103,12 +100,12 @@ class Answer:
 
     @property
     def outcome(self) -> Outcome:
-        """What the exit status of the command says. "done" for a loaded answer."""
+        """The meaning of the command's exit status. "done" for a loaded answer."""
         return _OUTCOMES[self._summary()[0]]
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the command would print to standard error, a sentence each."""
+        """The sentences that the command would print to standard error."""
         if self._handle is None:
             return ()
         return tuple(_native.text_of("answer_warning", self._handle.value, index)
@@ -121,8 +118,8 @@ class Answer:
         return outcome.value, warnings.value
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the HTML page of `shardwright ... --report`, for a loaded answer the page of
-        `shardwright report`. Raises UnsupportedError if the command has no page.
+        """Writes the HTML page of `shardwright ... --report`, or of `shardwright report` for a
+        loaded answer. Raises UnsupportedError if the command has no page.
         """
         write(path, _native.text_of("answer_to_html", self._shown().value))
 
@@ -153,11 +150,9 @@ class Answer:
 
 
 def ask_for(kind: type[AnswerType], command: str, arguments: Mapping[str, Any]) -> AnswerType:
-    """Answers a command as an object of type `kind`.
-
-    `arguments` has the members of the request, and may have the `progress` and `cancel` of the call.
-    Functions whose parameters are named like the members pass their `locals()`. Members that are
-    None are left out.
+    """Answers a command as an object of type `kind`. `arguments` has the members of the request and
+    may have the `progress` and `cancel` of the call; members that are None are left out. Functions
+    whose parameters have the names of the members pass their `locals()`.
     """
     members = dict(arguments)
     watch, cancel = Watch(members.pop("progress", None)), members.pop("cancel", None)
@@ -167,7 +162,7 @@ def ask_for(kind: type[AnswerType], command: str, arguments: Mapping[str, Any]) 
 def handle_for(command: str, text: bytes, watch: Watch, cancel: Cancel | None = None,
                **options: int | None) -> _native.Handle:
     """The answer of a command. `options` are further members of `AskOptions`. Raises TypeError for
-    a `cancel` of another type.
+    another type of `cancel`.
     """
     if cancel is not None and not isinstance(cancel, Cancel):
         raise TypeError(f"cancel must be a shardwright.Cancel, not {type(cancel).__name__}")
@@ -182,8 +177,7 @@ def ask(command: str, request: Mapping[str, Any] | str | bytes, *, progress: Pro
     """Answers any command: `ask("operators solve", {"instance": "instance.json"})`.
 
     The members of the request are the command's files and flags, with `_` for `-`;
-    runtime/cli/REFERENCE.md has all of them. The functions of this package do the same with types.
-    Raises as they do.
+    runtime/cli/REFERENCE.md has all of them. Raises what the function for the command raises.
     """
     if isinstance(request, Mapping):
         request = json_of(request, "request")

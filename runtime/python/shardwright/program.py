@@ -92,18 +92,16 @@ def apply(program: Document, *, full: bool = False, startup: Document | None = N
 
 def redistribute(redistribution: Document, *, front: bool = False,
                  cancel: Cancel | None = None) -> Redistribution:
-    """Finds the cheapest way of one tensor from one placement to another.
-
-    With `front`, also the paths that no other one beats in both time and memory.
+    """Finds the cheapest way of one tensor from one placement to another. With `front`, also all
+    ways that no other way beats in both time and memory.
     """
     return ask_for(Redistribution, "program redistribute", locals())
 
 
 def transfer(transfer: Document, *, memory: Size | None = None, message_bytes: Size | None = None,
              full: bool = False, cancel: Cancel | None = None) -> Transfer:
-    """Plans how all tensors of a model move from one layout to another.
-
-    `memory` is what a rank may send, and receive, in a round; `message_bytes` the most of a message.
+    """Plans how all tensors of a model move from one layout to another. `memory` bounds the bytes
+    that a rank sends, and those that it receives, in a round; `message_bytes` bounds a message.
     With `full`, the text has a row for every rank.
     """
     return ask_for(Transfer, "program transfer", locals())

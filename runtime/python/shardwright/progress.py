@@ -56,10 +56,9 @@ class _Bar:
 
 
 class Exchange(Protocol):
-    """Other processes that plan the same problem: an all-gather of bytes.
-
-    `process` of `processes` is this one. All processes call `all_gather` equally often; it sends a
-    message to all of them and returns the messages of all, by process.
+    """Other processes that plan the same problem: an all-gather of bytes. This process has the
+    number `process`. All processes call `all_gather` equally often. It sends a message to all
+    processes, and returns the messages of all, by process.
     """
 
     @property

@@ -31,7 +31,7 @@ class Verification(Answer):
 
     @property
     def repeated(self) -> tuple[str, ...]:
-        """Claims whose check repeated a search of all plans with the engine that proofs use."""
+        """Claims whose check repeated a search of all plans with the engine that proves bounds."""
         return tuple(_finding(found) for found in self.data["repeated"])
 
     def __bool__(self) -> bool:
@@ -171,9 +171,8 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
             seed: SupportsIndex = 0, lanes: SupportsIndex | None = None,
             progress: ProgressLike = None, cancel: Cancel | None = None,
             **machine: Unpack[Machine]) -> Explanation:
-    """Says why every table is sharded as it is, or why nothing fits and what would help.
-
-    Without a `plan` the problem is planned first. `table` is the name of the only one to explain.
+    """Says why every table is sharded as it is, or why nothing fits and what would help. Without a
+    `plan`, the problem is planned first. Given the name of a `table`, explains this table only.
     """
     return _ask_about(Explanation, "explain", locals())
 
@@ -192,8 +191,8 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> Sweep:
     """Plans for every combination of these lists: what fits, how fast, which is the smallest.
 
-    `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each of them. `price` is
-    that of a rank for an hour: one number, or one for every size of `hbm`.
+    `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each combination.
+    `price` is what a rank costs for an hour: one number, or one for every size of `hbm`.
     """
     return _ask_about(Sweep, "sweep", locals())
 
@@ -204,17 +203,13 @@ def diff(before: Document, after: Document, **machine: Unpack[Machine]) -> Diff:
 
 
 def enumerate_options(problem: ProblemLike, **machine: Unpack[Machine]) -> SearchSpace:
-    """Returns all sharding options of a problem with their estimated costs.
-
-    Raises InvalidInputError with the place in the problem.
-    """
+    """All sharding options of a problem with their estimated costs. Raises InvalidInputError."""
     return SearchSpace(as_problem(problem, **machine))
 
 
 def schema(kind: str) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a kind of file, such as "problem", "plan" or "sweep".
-
-    Raises InvalidInputError for an unknown kind, with the known ones.
+    Raises InvalidInputError, which names the known kinds.
     """
     found: dict[str, Any] = ask_for(Answer, "schema", {"kind": kind}).data
     return found

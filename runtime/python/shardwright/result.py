@@ -203,8 +203,8 @@ class PlanResult(_native.Closable):
              search_space: SearchSpace | None = None, **machine: Unpack[Machine]) -> PlanResult:
         """Reads a plan that `save` or `shardwright plan -o` wrote, and recomputes it.
 
-        The file has the plan, the problem its tables and machine, given as to `plan`. Raises
-        VerificationError if the plan was made for another problem or a claim of it does not hold.
+        The file has the plan only; the problem has the tables and the machine. Raises
+        VerificationError if the plan was made for another problem or one of its claims is false.
         """
         read = as_problem(problem, **machine)
         if isinstance(path, PlanResult):
@@ -244,9 +244,8 @@ class PlanResult(_native.Closable):
         write(path, _native.text_of("result_to_html", self._handle.value))
 
     def to_pandas(self, what: str = "shards") -> Any:
-        """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks").
-
-        Times are in ms and memory in bytes. Raises NoPlanError, ImportError without pandas, and
+        """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks"),
+        times in ms and memory in bytes. Raises NoPlanError, ImportError without pandas, and
         ValueError for another `what`.
         """
         return data_frame(_rows(self, what))

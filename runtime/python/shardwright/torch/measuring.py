@@ -124,7 +124,7 @@ class _Call:
 
 
 def _tensor(meta: Meta, shape: Shape, device: torch.device) -> torch.Tensor:
-    """With the dimensions in the order in which the whole tensor has them in memory."""
+    """A tensor whose dimensions have the order in memory that those of the whole tensor have."""
     order = sorted(range(len(shape)), key=lambda dim: -meta.stride[dim])
     place = sorted(range(len(shape)), key=lambda dim: order[dim])
     tensor = torch.zeros([shape[dim] for dim in order], dtype=meta.dtype, device=device).permute(place)
@@ -135,7 +135,7 @@ def _tensor(meta: Meta, shape: Shape, device: torch.device) -> torch.Tensor:
 
 def _calls(traced: TracedModel, mesh: tuple[int, ...], plan: ModelPlan | None, device: torch.device,
            known: Mapping[_Key, Any]) -> Iterator[tuple[_Key, _Call]]:
-    """Each operator with local shapes that is not known."""
+    """Each operator with local shapes that are not in `known`."""
     seen = set(known)
     planned = None if plan is None else {row.name: row for row in plan.nodes}
     rules = traced.document["rules"]

@@ -28,7 +28,7 @@ def merged(infos: Sequence[Any], mesh: Any, sources: Sequence[Any], targets: Seq
 
 
 def _has_even_shards(info: Any, axes: Sequence[int], mesh: Any) -> bool:
-    """Of a merged collective. Symbolic sizes are not known to be even."""
+    """Whether a merged collective has shards of one size. Symbolic sizes may be uneven."""
     parts = math.prod(mesh.size(axis) for axis in axes)
     sizes = [info.logical_shape[placement.dim] for placement in info.src_dst_placements
              if hasattr(placement, "dim")]

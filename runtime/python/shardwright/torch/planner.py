@@ -44,7 +44,9 @@ class _Request:
         return None
 
     def _candidates(self, most: Traffic | None) -> Iterator[Plan]:
-        """The cheapest plan, the cheapest of as few collectives, and that of the fewest bytes."""
+        """The cheapest plan, the cheapest with at most torch's collectives, and the one of fewest
+        bytes.
+        """
         limit = None if most is None else most.collectives
         axes = len(self._tensor.mesh)
         for options in (
@@ -56,7 +58,7 @@ class _Request:
                 yield self._infos(codes)
 
     def _path(self, options: _native.RedistributionOptions) -> list[int] | None:
-        """The placements on the way, the first one included; None if there is no way."""
+        """The placements from source to target, both included; None if there is no way."""
         tensor = self._tensor
         try:
             summary, steps = solved(tensor.mesh, tensor.shape, tensor.itemsize, self._codes, options)

@@ -69,7 +69,9 @@ def code_of_spec(spec: Any, sizes: Sequence[int]) -> int | None:
 
 
 def placement_of_byte(byte: int) -> Placement:
-    """Torch's object. Shard orders stand in the sequence of steps, as in torch's own plans."""
+    """Torch's placement. The order of shards follows from the sequence of steps, as in torch's
+    plans.
+    """
     dim = dim_of_byte(byte)
     if dim is not None:
         return Shard(dim)

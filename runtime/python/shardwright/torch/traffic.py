@@ -50,9 +50,7 @@ def _elements(tensor: MeshTensor, source: Any, target: Any, before: list[int], a
 
 
 def traffic_of(tensor: MeshTensor, placements: Iterable[Any], infos: Iterable[Any]) -> Traffic | None:
-    """The traffic of torch's transformations of a tensor with these placements. Returns None if torch
-    cannot run them.
-    """
+    """The traffic of torch's transformations of a tensor; None if torch cannot run them."""
     dims = [getattr(placement, "dim", None) for placement in placements]
     total = collectives = 0
     for info in infos:

@@ -88,9 +88,8 @@ class ShardwrightPartitioner(Partitioner):
 
     def partition(self, proposal: List[ShardingOption],
                   storage_constraint: Topology) -> List[ShardingOption]:
-        """Sets the rank of every shard and returns the proposal.
-
-        Raises PlannerError if the shards do not fit or an option is not supported.
+        """Sets the rank of every shard and returns the proposal. Raises PlannerError if the shards
+        do not fit or an option is not supported.
         """
         check_options(proposal, "proposal")
         if not isinstance(storage_constraint, Topology):

@@ -141,7 +141,7 @@ def _reference(enumerator: EmbeddingEnumerator, module: nn.Module,
 
 def _only(sharder: ModuleSharder[nn.Module],
           wanted: set[tuple[int, str]]) -> ModuleSharder[nn.Module]:
-    """A sharder that knows these tables only."""
+    """A copy of the sharder that has these tables only."""
     all_of = sharder.shardable_parameters
     narrow = copy.copy(sharder)
     narrow.shardable_parameters = lambda module: {
@@ -150,7 +150,7 @@ def _only(sharder: ModuleSharder[nn.Module],
 
 
 def _estimate_distinct(enumerator: EmbeddingEnumerator, options: list[ShardingOption]) -> None:
-    """Estimates one shard of every size, and gives the others of the size its costs."""
+    """Estimates one shard of every size, whose costs all shards of the size get."""
     all_shards = [option.shards for option in options]
     for option in options:
         option.shards = list({tuple(shard.size): shard for shard in option.shards}.values())

@@ -272,7 +272,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
 
     def _proposed(self, proposers: list[Proposer], topology: Topology,
                   start: float) -> ProposedPlan:
-        """What the user's proposers find in the time that is left since `start` of the plan."""
+        """The best plan of the user's proposers in the time that is left since `start`."""
         end = start + self._timeout_seconds if self._timeout_seconds else None
         found = ProposedPlan(self._partitioner, self._perf_model, topology, end)
         if proposers:
@@ -317,7 +317,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                                            timeout_seconds=self._timeout_seconds))
 
     def get_search_space(self) -> Optional[List[ShardingOption]]:
-        """The enumerated options as TorchRec's objects. Made on demand, because there are many."""
+        """The enumerated options as TorchRec's objects, made on demand because there are many."""
         if self._search_space is None and self._enumerated is not None:
             module, sharders = self._enumerated
             self._search_space = self._enumerator.enumerate(module=module, sharders=sharders)

@@ -149,7 +149,7 @@ def _topology(topology: Topology) -> dict[str, Any]:
 
 
 def reserved_memory(before: Topology, after: Topology) -> dict[str, int | list[int]]:
-    """What a reservation takes of every rank, bytes; a single number if it is the same for all."""
+    """The bytes that a reservation takes of every rank; one number if it is equal on all ranks."""
     taken = {tier: [getattr(own.storage, tier) - getattr(left.storage, tier)
                     for own, left in zip(before.devices, after.devices)]
              for tier in ("hbm", "ddr", "ssd")}
@@ -183,7 +183,8 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _columns_and_type(table: Table) -> tuple[int, str]:
-    """Quantised tensors have scales and padding beside the columns, so their configuration counts."""
+    """Quantised tensors have scales and padding beside the columns, so their configuration counts.
+    """
     if not isinstance(table.sharder, BaseQuantEmbeddingSharder):
         try:
             return int(table.tensor.shape[1]), str(dtype_to_data_type(table.tensor.dtype).name)
@@ -291,7 +292,7 @@ def _hardware(config: HardwarePerfConfig, compute_device: str) -> dict[str, Any]
 
 
 def _own_attributes(config: HardwarePerfConfig) -> set[str]:
-    """What a user's classes and the object set, methods included."""
+    """Names that a user's classes and the object set, methods included."""
     names = set(vars(config))
     for kind in type(config).__mro__:
         if kind in (HardwarePerfConfig, EmbeddingPerfEstimatorConfig):

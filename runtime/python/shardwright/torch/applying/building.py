@@ -58,7 +58,7 @@ class Programs:
 
 
 def build(traced: TracedModel, plan: ModelPlan, mesh: DeviceMesh, state: RandomState) -> Programs:
-    """Raises InvalidInputError with the node if the plan is not one of this graph and mesh."""
+    """Raises InvalidInputError with the node if the plan belongs to another graph or mesh."""
     shape = tuple(mesh.shape)
     if plan.mesh_shape != shape:
         raise errors.InvalidInputError(f"is for the mesh {plan.mesh_shape}, not {shape}", "plan")
@@ -135,7 +135,7 @@ class _Builder:
 
     def _program(self, nodes: Sequence[Node], results: Sequence[Leaving],
                  saved: frozenset[Value]) -> Program:
-        """Results move as soon as they are computed, since their unreduced parts may be larger."""
+        """Results move as soon as they are computed, because unreduced parts may be larger."""
         made = {node.name for node in nodes}
         moved: dict[str, list[Leaving]] = {}
         for each in results:
@@ -177,7 +177,7 @@ def _reads(node: Node) -> list[Value]:
 
 
 def _needed(nodes: Sequence[Node], results: Iterable[Value]) -> list[Node]:
-    """The nodes that the results depend on."""
+    """The nodes that the results depend on, in their order."""
     names = {name for name, _ in results}
     found = []
     for node in reversed(nodes):

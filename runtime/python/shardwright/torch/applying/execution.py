@@ -48,7 +48,7 @@ class Call:
             return self.results(values)
 
     def _differentiable(self) -> list[int]:
-        """Positions of the inputs that the graph has gradients for and that require one."""
+        """Positions of the inputs that require a gradient and get one from the graph."""
         targets = {each.target for each in self.programs.leave("gradient")}
         return [position for position, (each, tensor) in enumerate(zip(self.given(), self.inputs))
                 if each.target in targets and each.role in ("parameter", "input")
@@ -59,7 +59,7 @@ class Call:
                 for each, tensor in zip(self.given(), self.inputs)}
 
     def results(self, values: Values) -> list[Tensor]:
-        """Writes mutations, and returns the outputs."""
+        """Writes the new values of buffers and inputs, and returns the outputs."""
         places = {each.target: tensor for each, tensor in zip(self.given(), self.inputs)}
         for leaving in self.programs.leave("mutation"):
             write(values[leaving.value], leaving.layout, places[leaving.target])
@@ -84,14 +84,16 @@ def entered(tensor: Tensor, layout: Layout, name: str) -> Tensor:
 
 
 def left(local: Tensor, layout: Layout, full: bool) -> Tensor:
-    """A result as the caller gets it. Scalars are plain tensors."""
+    """A result as the caller gets it: a plain tensor for scalars and if `full`, otherwise a
+    DTensor.
+    """
     if not full and layout.shape:
         return layout.wrap(local)
     return moved(local, layout, layout.replicated())
 
 
 def write(local: Tensor, layout: Layout, place: Tensor) -> None:
-    """Puts a new value into the tensor that the caller gave."""
+    """Copies a new value into the tensor that the caller gave."""
     target, held = layout.replicated(), place
     if isinstance(place, DTensor):
         target, held = layout_of_dtensor(place), place.to_local()

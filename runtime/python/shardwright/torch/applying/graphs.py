@@ -85,7 +85,7 @@ class Graphs:
         self.checked.add(id(planned))
 
     def _kept(self, traced: TracedModel) -> dict[str, dict[str, list[str]]]:
-        """Where parameters and buffers are."""
+        """The placements of the model's parameters and buffers."""
         tensors = {**dict(self.model.named_parameters(remove_duplicate=False)),
                    **dict(self.model.named_buffers(remove_duplicate=False))}
         kept: dict[str, dict[str, list[str]]] = {"parameters": {}, "buffers": {}}

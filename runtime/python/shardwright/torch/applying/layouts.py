@@ -153,7 +153,9 @@ def layout_of(mesh: DeviceMesh, words: Sequence[str], tensor: Any) -> Layout:
 
 
 def layout_of_dtensor(tensor: DTensor) -> Layout:
-    """Raises UnsupportedError for placements that no plan has, but on a mesh axis of one device they are "R"."""
+    """On a mesh axis of one device, any placement becomes "R". Raises UnsupportedError for other
+    placements that no plan has.
+    """
     words = [_known_word(placement) or (REPLICATE if size == 1 else word_of_placement(placement))
              for placement, size in zip(tensor.placements, tensor.device_mesh.shape)]
     return layout_of(tensor.device_mesh, words, tensor)
@@ -209,9 +211,7 @@ def _as_sums(layout: Layout, dtype: torch.dtype) -> DTensorSpec:
 
 
 def move_between(source: Layout, target: Layout) -> Move | None:
-    """Returns None if nothing is to be done. A mesh axis of one device neither cuts nor has terms,
-    so it does not count.
-    """
+    """Returns None if nothing is to be done. Mesh axes of one device do not count."""
     source, target = (layout.with_words([
         REPLICATE if size == 1 else word for word, size in zip(layout.words, layout.mesh.shape)])
         for layout in (source, target))
@@ -219,6 +219,6 @@ def move_between(source: Layout, target: Layout) -> Move | None:
 
 
 def moved(local: Tensor, source: Layout, target: Layout) -> Tensor:
-    """This rank's part in the target layout of its part in the source layout."""
+    """Moves this rank's part of a tensor from the source layout to the target layout."""
     move = move_between(source, target)
     return local if move is None else move(local)

@@ -48,7 +48,7 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
 
     @property
     def plan(self) -> ModelPlan:
-        """Of the inputs that `parallelize` got."""
+        """The plan for the inputs that `parallelize` got."""
         planned: Planned = self._planned
         return planned.plan
 
@@ -80,11 +80,11 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         materialize(self, init)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """As any module's; whole tensors, which all ranks must have alike, are cut as the parameters are."""
+        """As any module's. Whole tensors, equal on all ranks, are cut like the parameters."""
         return super().load_state_dict(placed_like(state_dict, self.state_dict()), strict, assign)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ParallelModel:
-        """Another model with parameters of its own and the same plans."""
+        """Another model with its own parameters and the same plans."""
         graphs: Graphs = self._graphs
         root = copy.deepcopy(graphs.model, memo)
         made = ParallelModel(
@@ -100,11 +100,11 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the model returns. Tensors in are DTensors, or plain and whole on every rank; tensors
-        out are DTensors, or plain if they are scalars or `outputs` is "full".
+        """What the model returns. Tensors in are DTensors, or plain and whole on every rank.
+        Tensors out are DTensors, or plain if they are scalars or `outputs` is "full".
 
         The first call in another mode (training, gradients, autocast), or with other shapes, traces
-        and plans again, with the parameters where they are.
+        and plans again. Parameters stay where they are.
         """
         graphs = self._graphs
         graphs.model.training = self.training
@@ -145,7 +145,7 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
 
     @contextmanager
     def _running(self) -> Iterator[None]:
-        """The graph has the casts of the autocast mode that it was traced in; more would be wrong."""
+        """Autocast is off, because the graph has the casts of the mode that it was traced in."""
         from ..replacement import Merging, Replacement
         with torch.autocast(self._graphs.mesh.device_type, enabled=False):
             with Replacement(None) if self._redistribution else Merging():
@@ -215,7 +215,7 @@ def _rows(traced: TracedModel, plan: ModelPlan) -> dict[str, _Row]:
 def placements_by_name(traced: TracedModel, plan: ModelPlan
                        ) -> dict[str, Placements | tuple[Placements | None, ...]]:
     """Torch's placements of every node of the graph, and of every parameter, buffer and input under
-    its own name. Of a node with several outputs, a tuple with an entry for each.
+    its own name. A node with several outputs has a tuple with an entry for each.
     """
     found: dict[str, Placements | tuple[Placements | None, ...]] = {}
     for row in plan.nodes:

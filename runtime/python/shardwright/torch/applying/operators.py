@@ -61,7 +61,7 @@ def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[
 
 
 def _nothing(node: _Node, device: torch.device, returns_several: bool) -> LocalCall:
-    """For a rank whose parts of the outputs are empty: several operators refuse empty tensors."""
+    """A call for a rank whose outputs are empty, because several operators refuse empty tensors."""
     def call(*_: Any, **__: Any) -> Any:
         made = [None if layout is None else torch.empty(layout.local_shape, dtype=layout.dtype, device=device)
                 for layout in node.outputs]
@@ -70,8 +70,8 @@ def _nothing(node: _Node, device: torch.device, returns_several: bool) -> LocalC
 
 
 def _reshape(node: _Node) -> LocalCall:
-    """A local tensor may lack the strides that the whole one has, and a sharded dimension may be of
-    one element on this rank, which a squeeze would remove.
+    """Views become a reshape to the local shape, because a local tensor may lack the whole one's
+    strides. A squeeze would also remove a sharded dimension that has one element on this rank.
     """
     return LocalCall(_aten.reshape.default, (HOLE, node.output.local_shape), {})
 
@@ -81,7 +81,7 @@ def _contiguous_first(node: _Node) -> LocalCall:
 
 
 def _as_strided(node: _Node) -> LocalCall:
-    """Strides are those of the whole tensor, so the input is laid out as it was traced."""
+    """The strides are those of the whole tensor, so the input is laid out as it was traced."""
     source = node.inputs[0]
 
     def call(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> torch.Tensor:

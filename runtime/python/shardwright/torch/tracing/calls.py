@@ -88,7 +88,7 @@ def input_nodes(node: Node) -> list[Node]:
 
 
 def producer_of(node: Node) -> tuple[Node, int]:
-    """The node that computes a value, and which of its outputs it is: getitem looked through."""
+    """The node that computes a value, and which of its outputs the value is."""
     if node.op == "call_function" and node.target is operator.getitem:
         return node.args[0], int(node.args[1])
     return node, 0

@@ -42,7 +42,7 @@ class TracedModel:
 
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
-        """From the document's names to the graph's nodes. Those of getitem have no name of their own."""
+        """From names in the document to nodes of the graph. Nodes of getitem are left out."""
         return {node.name: node for node in _listed(self.joint)}
 
     def recomputed(self, blocks: Sequence[str]) -> TracedModel:
@@ -111,7 +111,7 @@ def _trying_rules() -> Iterator[None]:
 
 
 def _listed(joint: JointGraph) -> list[Node]:
-    """The nodes that the document has: those that hold a tensor, without getitem and the output."""
+    """The nodes of the document: all that hold a tensor, except getitem and the output."""
     return [node for node in joint.graph_module.graph.nodes
             if node.op != "output" and producer_of(node)[0] is node
             and any(meta is not None for meta in output_metas(node))]
@@ -188,7 +188,7 @@ def _tensor_row(meta: Meta | None) -> dict[str, Any] | None:
 
 
 def _reductions(rules: Iterable[Rule]) -> set[str]:
-    """The kinds of partial values that can occur: made of whole ones, or of kinds that can occur."""
+    """The kinds of partial values that the graph can make, from whole values or from such kinds."""
     made: set[str] = set()
     size = -1
     while size < len(made):

@@ -42,7 +42,7 @@ def _aligned(matrix: Tensor) -> Tensor:
 
 
 def _torchs(left: Tensor, right: Tensor, *rest: Any, **keywords: Any) -> Tensor:
-    """Torch's operator. A piece that was moved may lack the strides that the whole tensor has."""
+    """Torch's operator. A piece that was moved may lack the strides that the operator needs."""
     return _aten._grouped_mm.default(_aligned(left), _aligned(right), *rest, **keywords)
 
 

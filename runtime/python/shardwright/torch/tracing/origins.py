@@ -69,10 +69,8 @@ def line_of(node: torch.fx.Node) -> str:
 
 
 class Lines(TorchFunctionMode):  # type: ignore[misc]
-    """Lets each node carry the line of the model's code that called a function of torch.
-
-    Autograd's nodes get module and line from the forward node whose gradient they compute, which
-    torch's tracing does for all annotations.
+    """Lets each node carry the line of the model's code that called a function of torch. Torch's
+    tracing copies annotations from a forward node to the nodes that compute its gradient.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -109,8 +107,8 @@ _MEANINGS = (
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Turns errors that mean "this has no graph" into UnsupportedError with the line of the model and
-    what would help. Other errors of the model's code get a note that says how it was called.
+    """Turns errors that mean "this has no graph" into UnsupportedError with the model's line and a
+    way out. Other errors of the model's code get a note that says how the code was called.
     """
     try:
         yield
@@ -127,7 +125,7 @@ def explained() -> Iterator[None]:
 
 
 def _meaning(error: Exception) -> str | None:
-    """None for an error that is the model's own."""
+    """Returns None for an error of the model's own."""
     if isinstance(error, DynamicOutputShapeException):
         return (f"{error.func} makes a shape that depends on values, which have no plan: use a mask of fixed "
                 "shape (torch.where, masked_fill)")

@@ -25,7 +25,7 @@ def _added_to(product_of: Any) -> Callable[..., Tensor]:
 
 def _mean_dim(tensor: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *,
               dtype: torch.dtype | None = None) -> Tensor:
-    """A sum and a factor: a sum of uneven pieces is right, an average of their averages is not."""
+    """A sum divided by a count, because an average of averages of uneven pieces is wrong."""
     dims = list(range(tensor.dim())) if not dim else [each % tensor.dim() for each in dim]
     count = prod(tensor.shape[each] for each in dims)
     return _aten.sum.dim_IntList(tensor, dims, keepdim, dtype=dtype) / count
@@ -46,10 +46,8 @@ def _normalised(tensor: Tensor, weight: Tensor | None, bias: Tensor | None,
 
 
 def _batch_statistics(tensor: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """(mean, variance, 1 / deviation) of each channel, of sums over the whole batch.
-
-    A sum may be partial. The one of squares is over differences, as a variance of squares minus the
-    square of the mean would lose digits.
+    """(mean, variance, 1 / deviation) of each channel, from sums over the whole batch, which may be
+    partial. Squares of differences are summed, because the difference of squares would lose digits.
     """
     rank = tensor.dim()
     others = [dim for dim in range(rank) if dim != 1]

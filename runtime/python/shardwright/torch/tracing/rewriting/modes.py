@@ -23,10 +23,10 @@ _REDUCTIONS = ("none", "sum", "mean")
 
 
 class _NegativeLogLikelihood(torch.autograd.Function):  # type: ignore[misc]
-    """Of classes [batch, 1, ...], given logits [batch, classes, ...].
+    """Losses of classes [batch, 1, ...], given logits [batch, classes, ...].
 
-    It reads and writes as many numbers as torch's log_softmax, nll_loss and their gradients, and
-    keeps as many for the backward. The maximum and the sums over the classes may be partial.
+    Reads, writes and keeps as many numbers as torch's log_softmax, nll_loss and their gradients.
+    The maximum and the sums over the classes may be partial.
     """
 
     @staticmethod
@@ -135,9 +135,7 @@ _SHARDABLE = {F.cross_entropy: _cross_entropy_like_torchs, F.embedding_bag: _emb
 
 
 class ShardableFunctions(TorchFunctionMode):  # type: ignore[misc]
-    """Replaces torch's cross entropy and embedding bag, of which kernels hardly any dimension can be
-    sharded. A softmax or its logarithm by itself stays as it is.
-    """
+    """Replaces torch's cross entropy and embedding bag. Softmax and its logarithm stay."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _SHARDABLE.get(func, func)(*args, **(kwargs or {}))

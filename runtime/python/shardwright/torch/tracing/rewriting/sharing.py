@@ -16,9 +16,8 @@ _PRODUCTS = frozenset({_aten.matmul.default, _aten.tensordot.default, _aten.mm.d
 
 
 def share(graph_module: GraphModule, backward: frozenset[Node]) -> frozenset[Node]:
-    """Inserts aliases, apart for forward and backward. Returns the new nodes of the backward.
-
-    Changes the graph in place, not its code.
+    """Inserts an alias for the products of the forward, and another one for those of the backward.
+    Returns the new nodes of the backward. Changes the graph in place, not its code.
     """
     added: set[Node] = set()
     nodes = list(graph_module.graph.nodes)

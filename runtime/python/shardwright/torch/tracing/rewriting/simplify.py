@@ -32,7 +32,9 @@ def _source(node: Node) -> Any:
 
 
 def _as_view(node: Node) -> None:
-    """as_strided of all elements in their order is a view, whose dimensions can be followed."""
+    """Turns an as_strided of all elements in their order into a view, whose dimensions can be
+    followed.
+    """
     before, after = node.args[0].meta["val"], node.meta["val"]
     if (before.is_contiguous() and after.is_contiguous() and before.numel() == after.numel()
             and not (len(node.args) > 3 and node.args[3])):
@@ -40,7 +42,9 @@ def _as_view(node: Node) -> None:
 
 
 def _name_dimensions(node: Node) -> None:
-    """A squeeze names what it removes: on a rank, other dimensions may be of one element as well."""
+    """Names what a squeeze removes, because on a rank other dimensions may have one element as
+    well.
+    """
     shape = node.args[0].meta["val"].shape
     if len(shape) > len(node.meta["val"].shape):
         named = node.args[1] if len(node.args) > 1 else range(len(shape))

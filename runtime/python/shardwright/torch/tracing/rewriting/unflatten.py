@@ -58,7 +58,7 @@ class _Pass:
                     self.flattened[back] = _Flattened(unflattened, lead)
 
     def _call(self, like: Node, op: Any, *args: Any, **kwargs: Any) -> Node:
-        """A new node at the insertion point, with the origin of another."""
+        """A new node at the insertion point, with the origin of the node `like`."""
         node = self.graph.call_function(op, args, kwargs)
         node.meta = {key: value for key, value in like.meta.items()
                      if key in ("custom", "partitioner_tag", "seq_nr", "stack_trace")}
@@ -69,7 +69,7 @@ class _Pass:
         return node
 
     def _view(self, node: Node) -> None:
-        """Shortens a chain of views, and notes what is a flattened tensor."""
+        """Shortens a chain of views, and registers a tensor that is flattened."""
         source = node.args[0]
         origin = self.flattened[source].node if source in self.flattened else source
         before, after = _value(origin).shape, _value(node).shape
@@ -81,7 +81,7 @@ class _Pass:
             self.flattened[node] = _Flattened(origin, lead)
 
     def _rewritten(self, node: Node) -> tuple[Node, int] | None:
-        """The same result with its leading dimensions, and how many these are; or None."""
+        """The same result with its leading dimensions, and their number; None without a rewrite."""
         rule = _REWRITES.get(node.target)
         if rule is None and torch.Tag.pointwise in getattr(node.target, "tags", ()):
             rule = _Pass._pointwise
@@ -91,7 +91,7 @@ class _Pass:
             return rule(self, node)
 
     def _product(self, node: Node) -> tuple[Node, int] | None:
-        """mm: the left is [*lead, k]; or both are, and the sum is over `lead`."""
+        """mm: the left tensor is [*lead, k], or both are flattened and the sum is over `lead`."""
         left, right = node.args
         if left in self.flattened and len(_value(left).shape) == 2:
             flat = self.flattened[left]
@@ -119,8 +119,8 @@ class _Pass:
                           *(dim + flat.lead - 1 for dim in sorted(dims))), flat.lead
 
     def _pointwise(self, node: Node) -> tuple[Node, int] | None:
-        """All tensors are flattened alike, or have only dimensions behind the flattened ones, or had
-        before they were expanded.
+        """Rewrites a node whose tensors are all flattened alike, or lack the flattened dimensions,
+        or lacked them before they were expanded.
         """
         tensors = [arg for arg in node.args if isinstance(arg, Node)]
         flat = [self.flattened[arg] for arg in tensors if arg in self.flattened]
@@ -147,7 +147,9 @@ class _Pass:
                 and len(_value(node.args[0]).shape) < rank)
 
     def _rows(self, node: Node) -> tuple[Node, int] | None:
-        """An operator along other dimensions than the flattened ones, which its argument `dim` names."""
+        """Rewrites an operator along another dimension, named by its argument `dim`, than the
+        flattened one.
+        """
         tensors = [arg for arg in node.args if isinstance(arg, Node)]
         flat = [self.flattened.get(arg) for arg in tensors]
         first = flat[0]
@@ -167,7 +169,9 @@ class _Pass:
         return self._call(node, node.target, *replaced, **node.kwargs), first.lead
 
     def _sums(self, node: Node) -> tuple[Node, int] | None:
-        """Over the flattened dimension alone, over all of them, or over others only."""
+        """Rewrites a sum over the flattened dimension alone, over all dimensions, or over others
+        only.
+        """
         flat = self.flattened.get(node.args[0])
         if flat is None:
             return None

@@ -37,7 +37,7 @@ def rule_of(call: Call) -> Rule:
 
 
 def _made(call: Call) -> Rule:
-    """Our own entries stand in place of torch's. Entries that are guessed must have been run."""
+    """Our own entries take the place of torch's. Guessed entries count only if they were run."""
     basis = replicated(len(call.inputs), call.outputs)
     for source, entries_of in (("view", view_entries), ("own", own_entries), ("torch", torch_entries)):
         entries = entries_of(call)
@@ -52,8 +52,8 @@ def _made(call: Call) -> Rule:
 
 
 def _discovered(call: Call, basis: Entry) -> Rule:
-    """For an operator without a rule: what holds whenever it is run. Replicated if nothing does, which
-    needs no warning where there is nothing to cut.
+    """The rule of an operator that nothing is known of: the guesses that hold when they are run. A
+    call without a dimension to cut needs no warning.
     """
     guesses = _possible(call, [*shard_guesses(call), *linear_guesses(call)], (basis,))
     found = validated(call, guesses, trusted=False)
@@ -63,7 +63,7 @@ def _discovered(call: Call, basis: Entry) -> Rule:
 
 
 def _possible(call: Call, entries: Iterable[Entry], known: Iterable[Entry]) -> list[Entry]:
-    """Each entry once, without those known and those that cannot be."""
+    """Each possible entry once, without the known ones."""
     seen = {entry.placements for entry in known}
     found = []
     for entry in entries:
@@ -74,8 +74,8 @@ def _possible(call: Call, entries: Iterable[Entry], known: Iterable[Entry]) -> l
 
 
 def _is_possible(call: Call, entry: Entry) -> bool:
-    """Returns false if an entry shards what cannot be cut, has parts of truth values, or has extremes
-    of complex numbers, which have no order.
+    """Returns false if an entry shards what cannot be cut, has partial booleans, or has extremes of
+    complex numbers, which have no order.
     """
     for meta, word in zip([*call.outputs, *call.inputs], entry.placements):
         if meta is None or word == ABSENT:

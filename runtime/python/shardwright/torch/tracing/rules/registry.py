@@ -23,13 +23,14 @@ _WORDS = {"sum": "P", "avg": "Pavg", "max": "Pmax", "min": "Pmin"}
 
 @cache
 def _mesh() -> DeviceMesh:
-    """An axis of one rank, without a process group; with more ranks, torch leaves out what these
-    do not divide, and other meshes are for the planner to judge."""
+    """A mesh of one rank without a process group. With more ranks, torch leaves out dimensions that
+    the ranks do not divide; judging those is the planner's task.
+    """
     return DeviceMesh("cpu", torch.arange(1), _init_backend=False, _rank=0)
 
 
 def _word(placement: Any) -> str | None:
-    """None for a placement of another kind: strided, masked, or of another reduction."""
+    """Returns None for other kinds: strided, masked, or of another reduction."""
     if placement is None:
         return ABSENT
     if isinstance(placement, _ShardingPlaceholder) or type(placement) is Shard:

@@ -56,7 +56,7 @@ def _extents(call: Call) -> list[int]:
 
 
 def _mappings(call: Call, pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
-    """Ways to make a call small: all extents changed, then large ones only."""
+    """Ways to make a call small: with all extents changed, then with the large ones only."""
     extents = _extents(call)
     if call.op is _aten._grouped_mm.default:
         pool = tuple(extent * _ALIGNED for extent in pool)
@@ -69,8 +69,9 @@ def _mappings(call: Call, pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
 
 
 def _windows(call: Call) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """Of a convolution whose windows have no element in common: the extents that stay (kernels and strides), and
-    by extent of the input: how many windows it has, and the stride, which its small extent must be a multiple of.
+    """For a convolution whose windows have no element in common: the extents that stay (kernels and
+    strides); and by extent of the input, the number of windows and the stride, of which the small
+    extent must be a multiple.
     """
     first = _CONVOLUTIONS.get(call.op)
     kept: set[int] = set()
@@ -105,7 +106,7 @@ def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Gen
 
 
 def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
-    """Indices in this range are in range of every dimension that they may index."""
+    """A bound below which indices are in range of every dimension that they may index."""
     if call.op is _aten.embedding.default:
         return map_extent(call.inputs[0].shape[0])
     if call.op is _aten.embedding_dense_backward.default:
@@ -164,11 +165,11 @@ def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
 
 
 def samples_of(call: Call, seed: int = 0) -> list[tuple[Sample, int]]:
-    """Runs of the call, each with the number of ranks to cut it for: 2 into even, 3 into uneven pieces.
+    """Runs of the call, each with the number of ranks to cut it for: 2 into even, 3 into uneven
+    pieces. Empty if results are random or arbitrary, or if the call does not run small.
 
-    Extents are small ones from POOLS, or the call's own if it does not run with others and is small.
+    Extents are small ones from POOLS, or the call's own if these are small and others do not run.
     Floating-point numbers are positive and of 64 bits, integers in the range of all dimensions.
-    Empty if the operator has no answer to compare with, or if the call does not run small.
     """
     if has_no_answer(call.op):
         return []
@@ -189,7 +190,7 @@ def samples_of(call: Call, seed: int = 0) -> list[tuple[Sample, int]]:
 
 
 def has_no_answer(op: Any) -> bool:
-    """Returns true for operators whose results are random, or whatever was in memory."""
+    """Returns true for operators whose results are random or uninitialised memory."""
     return op in _UNSPECIFIED or torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
 
 

@@ -37,7 +37,7 @@ def _is_even(tensors: Sequence[Tensor | None], placements: Sequence[str], ranks:
 
 
 def _cut(tensor: Tensor, placement: str, ranks: int, generator: torch.Generator) -> list[Tensor]:
-    """What each rank holds. Raises ValueError if the placement is impossible for the tensor."""
+    """The piece of each rank. Raises ValueError if the placement is impossible for the tensor."""
     if placement == "R":
         return [tensor] * ranks
     dim = dim_of(placement)
@@ -114,7 +114,7 @@ def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
 
 
 def _verdict(samples: Sequence[tuple[Sample, int]], entry: Entry) -> tuple[bool | None, bool | None]:
-    """(holds for even pieces, holds for uneven ones); None: not tried."""
+    """(holds for even pieces, holds for uneven pieces), None where not tried."""
     verdict: dict[bool, bool] = {}
     for sample, ranks in samples:
         tensors = [*sample.outputs, *sample.tensors]
@@ -133,9 +133,9 @@ def _verdict(samples: Sequence[tuple[Sample, int]], entry: Entry) -> tuple[bool 
 def validated(call: Call, entries: Sequence[Entry], trusted: bool) -> list[Entry]:
     """The entries that hold when they are run, in their order.
 
-    An entry that holds only where all pieces are equal gets `divides`: the largest number that
-    divides all extents that it shards. Where a call cannot be run small, or no entry can be cut,
-    entries stay if they are `trusted` and go otherwise.
+    An entry that holds only for equal pieces gets `divides`: the largest number that divides all
+    extents that the entry shards. If a call cannot be run small, or no entry can be cut, entries
+    stay if they are `trusted`.
     """
     samples = samples_of(call)
     kept = []

@@ -17,12 +17,12 @@ _Pair = tuple["int | None", int, "int | None"]
 
 
 def reshape_pairs(source: Sequence[int], target: Sequence[int]) -> list[_Pair]:
-    """The dimensions that stay the same pieces of memory when elements keep their order.
+    """The dimensions whose pieces are the same pieces of memory when elements keep their order.
 
-    Dimensions are grouped from the left into the smallest groups of equal products. Where a group
-    has one dimension on either side, all pieces correspond, uneven ones as well. Otherwise only the
-    first dimensions of both sides may be cut, into equal pieces: then each piece is the same run of
-    elements. Later dimensions of a group would be cut into pieces that are no runs.
+    Dimensions are grouped from the left into the smallest groups of equal products. In a group with
+    one dimension on either side, all pieces correspond, also uneven ones. In other groups only the
+    first dimension of either side may be cut, and into equal pieces, each of which is a contiguous
+    run of elements. Pieces of later dimensions are no such runs.
     """
     left = [(dim, extent) for dim, extent in enumerate(source) if extent != 1]
     right = [(dim, extent) for dim, extent in enumerate(target) if extent != 1]
@@ -50,7 +50,7 @@ def _reshape(call: Call) -> list[_Pair]:
 
 
 def _squeeze(call: Call) -> list[_Pair]:
-    """A dimension that is named, or any without names, must not become one element on a rank."""
+    """A squeezed dimension must not be cut, because a rank's piece might have one element."""
     rank = len(call.inputs[0].shape)
     named = call.args[1] if len(call.args) > 1 else range(rank)
     gone = {dim % rank for dim in ((named,) if isinstance(named, int) else named)} if rank else set()
@@ -86,7 +86,8 @@ def _expand(call: Call) -> list[_Pair]:
 
 
 def _kept(call: Call) -> list[_Pair]:
-    """Dimensions other than the argument `dim` stay; that one too if nothing of it is left out."""
+    """Dimensions other than the argument `dim` stay. So does `dim` if the outputs have all of it.
+    """
     shape = call.inputs[0].shape
     dim = call.argument("dim", 0) % len(shape)
     return [(other, other, None) for other in range(len(shape))
