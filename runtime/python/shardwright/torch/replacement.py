@@ -9,12 +9,10 @@ try:
     from torch.distributed.tensor import _redistribute
     _TORCHS = _redistribute._gen_transform_infos
     _redistribute._TransformInfo  # noqa: B018 - raises if this release has none
-    from .merging import merged
+    from .planner import Planner, merged
 except (ImportError, AttributeError) as _error:
     raise ImportError("shardwright.torch.redistribution needs torch 2.13 or 2.14, or a release that plans "
                       f"redistributions as they do: {_error}") from _error
-
-from .planner import Planner
 
 _lock = threading.Lock()
 _active: list[Planner | None] = []  # in the order of entering

@@ -126,28 +126,18 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     """
 
     def __init__(
-        self,
-        topology: Optional[Topology] = None,
-        batch_size: Optional[int] = None,
-        enumerator: Optional[Enumerator] = None,
-        storage_reservation: Optional[StorageReservation] = None,
-        proposer: Optional[Union[Proposer, List[Proposer]]] = None,
-        partitioner: Optional[Partitioner] = None,
-        performance_model: Optional[PerfModel] = None,
-        stats: Optional[Union[Stats, List[Stats]]] = None,
-        constraints: Optional[Dict[str, ParameterConstraints]] = None,
-        debug: bool = True,
-        callbacks: Optional[List[Callable[[List[ShardingOption]], List[ShardingOption]]]] = None,
-        timeout_seconds: Optional[int] = None,
-        plan_loader: Optional[PlanLoader] = None,
-        *,
-        mode: Mode = "best",
-        threads: int = 0,
-        work_limit: int | None = None,
-        seed: int = 0,
-        progress: ProgressLike = None,
-        cancel: Cancel | None = None,
-    ) -> None:
+            self, topology: Optional[Topology] = None, batch_size: Optional[int] = None,
+            enumerator: Optional[Enumerator] = None,
+            storage_reservation: Optional[StorageReservation] = None,
+            proposer: Optional[Union[Proposer, List[Proposer]]] = None,
+            partitioner: Optional[Partitioner] = None,
+            performance_model: Optional[PerfModel] = None,
+            stats: Optional[Union[Stats, List[Stats]]] = None,
+            constraints: Optional[Dict[str, ParameterConstraints]] = None, debug: bool = True,
+            callbacks: Optional[List[Callable[[List[ShardingOption]], List[ShardingOption]]]] = None,
+            timeout_seconds: Optional[int] = None, plan_loader: Optional[PlanLoader] = None, *,
+            mode: Mode = "best", threads: int = 0, work_limit: int | None = None, seed: int = 0,
+            progress: ProgressLike = None, cancel: Cancel | None = None) -> None:
         if mode not in ("best", "compat"):
             raise ValueError(f"mode must be 'best' or 'compat', not {mode!r}")
         if topology is not None and not isinstance(topology, Topology):

@@ -56,14 +56,6 @@ def _is_foreign(file: str) -> bool:
     return file.startswith(_FOREIGN) or file.startswith("<")
 
 
-def _place(frames: list[tuple[str, int]]) -> str:
-    """The innermost frame of the model's code: neither torch's nor ours."""
-    for file, line in reversed(frames):
-        if not _is_foreign(file):
-            return f"{os.path.basename(file)}:{line}"
-    return ""
-
-
 def line_of(node: torch.fx.Node) -> str:
     return str(node.meta.get("custom", {}).get(_LINE, ""))
 
@@ -84,11 +76,12 @@ class Lines(TorchFunctionMode):  # type: ignore[misc]
 
 
 def _line_of_error(error: BaseException) -> str:
-    frames = [(frame.filename, frame.lineno or 0)
-              for frame in traceback.extract_tb(error.__traceback__)]
-    while frames and not frames[0][0].startswith(_OWN):
-        frames.pop(0)  # of whoever called us
-    return _place(frames) or "model"
+    """The innermost frame of the model's code, which neither torch nor this package has."""
+    frames = list(traceback.extract_tb(error.__traceback__))
+    while frames and not frames[0].filename.startswith(_OWN):
+        frames.pop(0)  # of the caller of this package
+    return next((f"{os.path.basename(frame.filename)}:{frame.lineno or 0}"
+                 for frame in reversed(frames) if not _is_foreign(frame.filename)), "model")
 
 
 _WAYS_OUT = ("select with torch.where, or keep checks out of the traced call by "
