@@ -1,11 +1,4 @@
-"""Functions of torch that are replaced while a model is traced, since their parts can be sharded better.
-
-Cross entropy becomes maxima, sums and elementwise operators, all of which can be sharded over the
-classes. Bags of embeddings become a lookup and sums, which can be sharded on rows, width and batch. A
-product of experts whose columns are split becomes a product for each part: gate and up projections
-are often one matrix, and if its columns were sharded, the halves of the result would not be sharded
-alike.
-"""
+"""Functions of torch that are replaced while a model is traced (../README.md, Rewriting)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""One alias for all products that read a tensor.
-
-Every reader of a tensor moves it for itself. Three linear layers that need the same gathered activations
-would gather them three times. The alias may move the tensor once, and they read the alias where it lies.
-"""
+"""One alias for all products of a pass that read the same tensor (../README.md, Rewriting)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Products of tensors that keep their dimensions, in place of products of flattened ones.
 
-A linear layer and attention flatten [batch, tokens, width] to [batch * tokens, width], and [batch,
-heads, ...] to [batch * heads, ...], because the kernels of products have one leading dimension. Only
-the first of the flattened dimensions can then be sharded: no plan could shard tokens, or heads beside
-the batch. This pass moves the views behind the products, where they meet the views back and vanish.
+../README.md, Rewriting, says why. The views move behind the products, where they meet the views back
+and vanish.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""On which dimensions an operator's tensors may be sharded, and what comes out of it then.
-
-Entries come from views, from torch, or from own.py. Each one is run before it counts.
-"""
+"""On which dimensions an operator's tensors may be sharded, and what comes out (../README.md, A rule)."""
 
 from __future__ import annotations
 
