@@ -126,10 +126,8 @@ class Search:
                 return self._plan(settings)
 
     def _plan(self, settings: SearchSettings, exchange: Exchange | None = None) -> PlanResult:
-        return plan(self.problem, search_space=self.space, mode=settings.mode,
-                    threads=settings.threads, time_limit=settings.time_limit,
-                    work_limit=settings.work_limit, seed=settings.seed,
-                    progress=settings.progress, cancel=settings.cancel, exchange=exchange)
+        arguments = {name: getattr(settings, name) for name in _ARGUMENTS if name != "leader"}
+        return plan(self.problem, search_space=self.space, exchange=exchange, **arguments)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
