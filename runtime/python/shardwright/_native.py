@@ -245,12 +245,12 @@ def filled(structure: Any, name: str, *arguments: Any) -> Any:
     return structure
 
 
-def field(structure: str, name: str, doc: str) -> Any:
-    """A property that reads a member of the structure in the attribute `structure`. Numbers that
-    are not finite are None.
+def field(name: str, doc: str) -> Any:
+    """A property that reads a member of the structure in the attribute `_info`. Numbers that are
+    not finite are None.
     """
     def read(owner: Any) -> Any:
-        value = getattr(getattr(owner, structure), name)
+        value = getattr(owner._info, name)
         return value if isinstance(value, int) or math.isfinite(value) else None
     return property(read, doc=doc)
 

@@ -53,9 +53,9 @@ class Problem(_native.Closable):
     def _info(self) -> Any:
         return _native.filled(_native.ProblemInfo(), "problem_sizes", self._handle.value)
 
-    num_ranks: int = _native.field("_info", "num_ranks", "Number of ranks.")
-    ranks_per_host: int = _native.field("_info", "ranks_per_host", "Number of ranks of one host.")
-    batch_size: int = _native.field("_info", "batch_size", "Samples per rank.")
+    num_ranks: int = _native.field("num_ranks", "Number of ranks.")
+    ranks_per_host: int = _native.field("ranks_per_host", "Number of ranks of one host.")
+    batch_size: int = _native.field("batch_size", "Samples per rank.")
 
     @property
     def table_names(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class SearchSpace(_native.Closable):
     def _info(self) -> Any:
         return _native.filled(_native.SearchSpaceInfo(), "search_space_sizes", self._handle.value)
 
-    num_shards: int = _native.field("_info", "num_shards", "Number of shards of all options.")
+    num_shards: int = _native.field("num_shards", "Number of shards of all options.")
 
     def __len__(self) -> int:
         return int(self._info.num_options)

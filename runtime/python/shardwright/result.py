@@ -117,39 +117,37 @@ class PlanResult(_native.Closable):
     def __init__(self, problem: Problem, handle: _native.Handle) -> None:
         self._handle = handle
         self._problem = problem
-        self._summary = _native.filled(_native.PlanSummary(), "result_summary", handle.value)
+        self._info = _native.filled(_native.PlanSummary(), "result_summary", handle.value)
 
     rating: float | None = _native.field(
-        "_summary", "rating",
-        "Time of the slowest rank in ms (bytes for the storage model); None without a plan.")
+        "rating", "Time of the slowest rank in ms (bytes for the storage model); None without a plan.")
     lower_bound: float | None = _native.field(
-        "_summary", "lower_bound", "No plan of the search space rates below it; None if not known.")
+        "lower_bound", "No plan of the search space rates below it; None if not known.")
     gap: float | None = _native.field(
-        "_summary", "gap", "(rating - lower_bound) / rating: the plan is at most this far from optimal.")
-    num_proposals: int = _native.field("_summary", "num_proposals", "Proposals evaluated.")
-    num_plans: int = _native.field("_summary", "num_plans", "Proposals that fit.")
-    seconds: float = _native.field(
-        "_summary", "total_s", "Wall time of planning, without conversions in Python.")
+        "gap", "(rating - lower_bound) / rating: the plan is at most this far from optimal.")
+    num_proposals: int = _native.field("num_proposals", "Proposals evaluated.")
+    num_plans: int = _native.field("num_plans", "Proposals that fit.")
+    seconds: float = _native.field("total_s", "Wall time of planning, without conversions in Python.")
 
     @property
     def has_plan(self) -> bool:
         """True if a plan was found; otherwise `failure` says why not."""
-        return bool(self._summary.has_plan)
+        return bool(self._info.has_plan)
 
     @property
     def mode(self) -> Mode:
         """"best" or "compat"."""
-        return "compat" if self._summary.mode else "best"
+        return "compat" if self._info.mode else "best"
 
     @property
     def proven_optimal(self) -> bool:
         """True if the gap is at most 1e-4."""
-        return bool(self._summary.proven_optimal)
+        return bool(self._info.proven_optimal)
 
     @property
     def stopped_by(self) -> str:
         """"work_limit", "time_limit", "cancelled", or "" if the search ran to its end."""
-        return _native.STOPS[self._summary.stopped_by]
+        return _native.STOPS[self._info.stopped_by]
 
     @cached_property
     def failure(self) -> Failure | None:
@@ -169,7 +167,7 @@ class PlanResult(_native.Closable):
     def chosen(self) -> Iterator[tuple[int, int, list[int]]]:
         """Yields (table index, option index, ranks) in proposal order. Raises NoPlanError."""
         self._require_plan()
-        tables, shards = self._summary.num_tables, self._summary.num_shards
+        tables, shards = self._info.num_tables, self._info.num_shards
         lengths = {"table": tables, "option": tables, "shard_begin": tables + 1, "rank": shards}
         plan = _native.filled(
             _native.buffers(_native.PlanBuffers, lengths, num_tables=tables, num_shards=shards),
@@ -189,7 +187,7 @@ class PlanResult(_native.Closable):
     def ranks(self) -> tuple[RankLoad, ...]:
         """Time and memory of every rank. Raises NoPlanError."""
         self._require_plan()
-        count = self._summary.num_ranks
+        count = self._info.num_ranks
         lengths = {"perf_ms": count, "perf_parts": 5 * count, **dict.fromkeys(_RANK_MEMORY, count)}
         loads = _native.filled(_native.buffers(_native.RankBuffers, lengths, num_ranks=count),
                                "result_ranks", self._handle.value)
@@ -277,8 +275,8 @@ class PlanResult(_native.Closable):
         if self.failure is not None:
             return f"<shardwright.PlanResult: no plan: {self.failure.message}>"
         bound = f", at most {self.gap:.3%} from optimal" if self.gap is not None else ""
-        return (f"<shardwright.PlanResult: {self._summary.num_tables} tables on "
-                f"{self._summary.num_ranks} ranks, rating {self.rating:.6g}{bound}>")
+        return (f"<shardwright.PlanResult: {self._info.num_tables} tables on "
+                f"{self._info.num_ranks} ranks, rating {self.rating:.6g}{bound}>")
 
 
 def options_of(space: _native.Handle) -> Any:
