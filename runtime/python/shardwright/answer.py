@@ -12,6 +12,7 @@ from typing import Any, Callable, Literal, Mapping, Sequence, TypeVar, Union
 
 from . import _native
 from .arguments import json_of, request
+from .display import table
 from .progress import Progress, Watch
 
 Outcome = Literal["done", "nothing fits", "nothing found", "violation", "not verified"]
@@ -62,10 +63,9 @@ def member(name: str, doc: str, default: object = None) -> Any:
 
 
 class Answer:
-    """What a command answered. `str` gives the command's text; a notebook shows the rows.
+    """What a command answered. `str` gives the command's text. Thread safety: any."""
 
-    Thread safety: any.
-    """
+    _shows_rows = False  # in notebooks, instead of the text
 
     def __init__(self, text: str | None, handle: _native.Handle | None = None) -> None:
         self._handle = handle
@@ -140,7 +140,7 @@ class Answer:
         return list(self.data) if isinstance(self.data, list) else [self.data]
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return table(self._rows()) if self._shows_rows else f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         return _native.text_of("answer_to_text", self._shown().value, 0)

@@ -9,7 +9,6 @@ from typing import SupportsIndex
 
 from .answer import Answer, Cancel, Row, ask_for, member
 from .arguments import Document, Size
-from .display import table
 
 
 class Reshards(Answer):
@@ -24,13 +23,12 @@ class Reshards(Answer):
 class Programs(Answer):
     """The answer of `apply`: the program of every rank."""
 
+    _shows_rows = True
+
     def _rows(self) -> list[Row]:
         return [{"program": program["name"], "rank": rank["rank"], "operators": len(rank["ops"]),
                  **rank["counters"]}
                 for program in self.data["programs"] for rank in program["ranks"]]
-
-    def _repr_html_(self) -> str:
-        return table(self._rows())
 
 
 class Redistribution(Answer):
@@ -58,15 +56,14 @@ class Redistribution(Answer):
 class Transfer(Answer):
     """The answer of `transfer`: who sends what to whom, in which rounds."""
 
+    _shows_rows = True
+
     busiest: float = member("busiest", "Load of the busiest rank or link: ms with hosts, else bytes.")
     lower_bound: float = member("lower_bound", "No plan has a smaller `busiest`.")
     moved_bytes: int = member("moved_bytes", "Bytes sent from rank to rank.")
 
     def _rows(self) -> list[Row]:
         return [dict(zip(("rank", "sent", "received", "kept"), row)) for row in self.data["ranks"]]
-
-    def _repr_html_(self) -> str:
-        return table(self._rows())
 
 
 def reshard(cases: Document, *, compat: bool = False, legacy_sync: bool = False) -> Reshards:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence, SupportsIndex
 
 from .answer import Answer, AnswerType, Cancel, ProgressLike, Row, ask_for, made, member
 from .arguments import Counts, Document, Machine, Mode, Size
-from .display import table
 from .problem import ProblemLike, SearchSpace, as_problem, problem_members
 
 if TYPE_CHECKING:
@@ -66,6 +65,8 @@ class OptionInPlan:
 class Explanation(Answer):
     """The answer of `explain`: why every table is sharded as it is, or why nothing fits."""
 
+    _shows_rows = True
+
     feasible: bool = member("feasible", "False if nothing fits; see `reason` and `remedies` then.")
 
     @property
@@ -93,9 +94,6 @@ class Explanation(Answer):
     def _rows(self) -> list[Row]:
         return [vars(option) for option in self.options] if self.feasible else list(self.remedies)
 
-    def _repr_html_(self) -> str:
-        return table(self._rows())
-
 
 @dataclass(frozen=True)
 class SweepPoint:
@@ -118,6 +116,8 @@ class SweepPoint:
 class Sweep(Answer):
     """The answer of `sweep`."""
 
+    _shows_rows = True
+
     @property
     def points(self) -> tuple[SweepPoint, ...]:
         """Every machine, by ranks, batch size and memory."""
@@ -126,9 +126,6 @@ class Sweep(Answer):
 
     def _rows(self) -> list[Row]:
         return [vars(point) for point in self.points]
-
-    def _repr_html_(self) -> str:
-        return table(self._rows())
 
 
 class Diff(Answer):
