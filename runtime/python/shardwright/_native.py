@@ -152,14 +152,9 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
 }
 
 _ERRORS: Final[dict[int, type[errors.ShardwrightError]]] = {
-    1: errors.InvalidInputError,
-    2: errors.InvalidHandleError,
-    3: errors.InvalidInputError,
-    4: errors.InfeasibleError,
-    5: errors.StoppedError,
-    6: errors.VerificationError,
-    7: errors.UnsupportedError,
-    9: errors.NoPlanError,
+    1: errors.InvalidInputError, 2: errors.InvalidHandleError, 3: errors.InvalidInputError,
+    4: errors.InfeasibleError, 5: errors.StoppedError, 6: errors.VerificationError,
+    7: errors.UnsupportedError, 9: errors.NoPlanError,
 }
 _BUFFER_TOO_SMALL: Final = 8
 _OUT_OF_MEMORY: Final = 10

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from .answer import data_frame, write
 from .arguments import Machine, Mode, text_of_document
+from .display import html, plot_ranks
 from .errors import NoPlanError
 from .problem import Problem, ProblemLike, SearchSpace, as_problem
 
@@ -256,11 +257,9 @@ class PlanResult(_native.Closable):
 
     def plot(self, ax: Any = None) -> Any:
         """Draws time and memory by rank with matplotlib. Returns the axes. Raises NoPlanError."""
-        from .display import plot_ranks
         return plot_ranks(self, ax)
 
     def _repr_html_(self) -> str:
-        from .display import html
         return html(self)
 
     def __str__(self) -> str:

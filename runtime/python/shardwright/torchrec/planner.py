@@ -4,6 +4,7 @@ Annotations are values here, and those of TorchRec where it has them: its schema
 """
 
 import copy
+import functools
 import logging
 import math
 from contextlib import nullcontext
@@ -316,14 +317,9 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
 
 def to_sharding_plan(options: list[ShardingOption], topology: Topology) -> ShardingPlan:
     """As TorchRec's function of this name, but makes one placement object per rank."""
-    places: dict[int, Any] = {}
-
+    @functools.cache
     def place(rank: int) -> Any:
-        found = places.get(rank)
-        if found is None:
-            found = places[rank] = _remote_device(
-                placement(topology.compute_device, rank, topology.local_world_size))
-        return found
+        return _remote_device(placement(topology.compute_device, rank, topology.local_world_size))
 
     plan: dict[str, Any] = {}
     for option in options:

@@ -310,9 +310,8 @@ def _without_weights(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.M
             if parameter is not None and id(parameter) not in memo:
                 memo[id(parameter)] = torch.nn.Parameter(_fake(parameter, mode),
                                                          requires_grad=parameter.requires_grad)
-        for buffer in module._buffers.values():
-            if buffer is not None and id(buffer) not in memo:
-                memo[id(buffer)] = _fake(buffer, mode)
+        memo.update({id(buffer): _fake(buffer, mode) for buffer in module._buffers.values()
+                     if buffer is not None and id(buffer) not in memo})
     for module in model.modules():
         for value in vars(module).values():
             if isinstance(value, Tensor) and id(value) not in memo:
