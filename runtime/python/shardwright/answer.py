@@ -57,9 +57,9 @@ def data_frame(rows: Sequence[Row]) -> Any:
     return importlib.import_module("pandas").DataFrame(rows)
 
 
-def member(name: str, doc: str, default: object = None) -> Any:
-    """A property of an Answer that reads a member of its JSON, or `default` if it is not there."""
-    return property(lambda answer: answer.data.get(name, default), doc=doc)
+def member(name: str, doc: str) -> Any:
+    """A property of an Answer that reads a member of its JSON; None if it is not there."""
+    return property(lambda answer: answer.data.get(name), doc=doc)
 
 
 class Answer:
@@ -155,8 +155,8 @@ def ask_for(kind: type[AnswerType], command: str, arguments: Mapping[str, Any]) 
     whose parameters have the names of the members pass their `locals()`.
     """
     members = dict(arguments)
-    watch, cancel = Watch(members.pop("progress", None)), members.pop("cancel", None)
-    return kind(None, handle_for(command, request(command, members), watch, cancel))
+    progress, cancel = members.pop("progress", None), members.pop("cancel", None)
+    return kind(None, handle_for(command, request(command, members), Watch(progress), cancel))
 
 
 def handle_for(command: str, text: bytes, watch: Watch, cancel: Cancel | None = None,

@@ -62,10 +62,12 @@ def _mappings(call: Call, pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
         pool = tuple(extent * _ALIGNED for extent in pool)
     kept, windows = _windows(call)
     for smallest in (2, _SMALLEST_EXTENT):
-        changed = [extent for extent in extents if extent >= smallest and extent not in kept and extent not in windows]
+        changed = [extent for extent in extents
+                   if extent >= smallest and extent not in kept and extent not in windows]
         if changed and len(changed) <= len(pool):
             mapping = dict(zip(changed, pool))
-            yield {**mapping, **{extent: stride * mapping.get(count, count) for extent, (count, stride) in windows.items()}}
+            yield {**mapping, **{extent: stride * mapping.get(count, count)
+                                 for extent, (count, stride) in windows.items()}}
 
 
 def _windows(call: Call) -> tuple[set[int], dict[int, tuple[int, int]]]:
@@ -95,16 +97,6 @@ def _offsets(call: Call, groups: int, map_extent: Callable[[int], int], generato
     return ends
 
 
-def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Generator) -> Tensor:
-    if meta.dtype is torch.bool:
-        return torch.rand(shape, generator=generator) < 0.5
-    if meta.dtype.is_floating_point:
-        return torch.rand(shape, generator=generator, dtype=torch.float64) + 0.25
-    if meta.dtype.is_complex:
-        return torch.randn(shape, generator=generator, dtype=torch.complex128)
-    return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=meta.dtype)
-
-
 def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
     """A bound below which indices are in range of every dimension that they may index."""
     if call.op is _aten.embedding.default:
@@ -120,8 +112,8 @@ def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
     return min([*extents, *numbers], default=2)
 
 
-def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
-    generator = torch.Generator().manual_seed(seed)
+def _run(call: Call, mapping: dict[int, int]) -> Sample | None:
+    generator = torch.Generator().manual_seed(0)
 
     def map_extent(extent: int) -> int:
         return mapping.get(extent, extent)
@@ -132,10 +124,15 @@ def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
 
     def values(meta: Meta) -> Tensor:
         shape = tuple(map(map_extent, meta.shape))
-        if is_grouped(call.op) and not meta.dtype.is_floating_point:
+        if meta.dtype is torch.bool:
+            return torch.rand(shape, generator=generator) < 0.5
+        if meta.dtype.is_floating_point:
+            return (torch.rand(shape, generator=generator, dtype=torch.float64) + 0.25).to(floating)
+        if is_grouped(call.op):
             return _offsets(call, shape[0], map_extent, generator)
-        found = _values(meta, shape, bound, generator)
-        return found.to(floating) if meta.dtype.is_floating_point else found
+        if meta.dtype.is_complex:
+            return torch.randn(shape, generator=generator, dtype=torch.complex128)
+        return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=meta.dtype)
 
     def real(leaf: Any) -> Any:
         if isinstance(leaf, Meta):
@@ -164,7 +161,7 @@ def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
     return Sample(call.op, args, kwargs, tuple(tensors), outputs)
 
 
-def samples_of(call: Call, seed: int = 0) -> list[tuple[Sample, int]]:
+def samples_of(call: Call) -> list[tuple[Sample, int]]:
     """Runs of the call, each with the number of ranks to cut it for: 2 into even, 3 into uneven
     pieces. Empty if results are random or arbitrary, or if the call does not run small.
 
@@ -175,17 +172,15 @@ def samples_of(call: Call, seed: int = 0) -> list[tuple[Sample, int]]:
         return []
     found: list[tuple[Sample, int]] = []
     for ranks, pool in POOLS.items():
-        for mapping in _mappings(call, pool):
-            sample = _run(call, mapping, seed)
-            if sample is not None:
-                found.append((sample, ranks))
-                break
+        sample = next(filter(None, (_run(call, mapping) for mapping in _mappings(call, pool))), None)
+        if sample is not None:
+            found.append((sample, ranks))
     elements = sum(torch.Size(meta.shape).numel() for meta in
                    [*call.inputs, *(output for output in call.outputs if output is not None)])
     if len(found) < len(POOLS) and elements <= _MOST_ELEMENTS:
-        sample = _run(call, {}, seed)
+        sample = _run(call, {})
         if sample is not None:
-            return [*found, *((sample, ranks) for ranks in POOLS)]
+            found += [(sample, ranks) for ranks in POOLS]
     return found
 
 

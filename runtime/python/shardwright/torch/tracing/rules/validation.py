@@ -87,9 +87,9 @@ def _joins(pieces: list[Tensor], placement: str, whole: Tensor) -> bool:
     return _close(joined, whole)
 
 
-def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
+def _holds(sample: Sample, entry: Entry, ranks: int) -> bool:
     """Returns true if the entry gives what the call gives, on that many ranks."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     try:
         cut = [_cut(tensor, word, ranks, generator)
                for tensor, word in zip(sample.tensors, entry.inputs)]
@@ -124,7 +124,7 @@ def _verdict(samples: Sequence[tuple[Sample, int]], entry: Entry) -> tuple[bool 
             continue
         even = _is_even(tensors, entry.placements, ranks)
         if verdict.get(even) is not False:
-            verdict[even] = holds(sample, entry, ranks)
+            verdict[even] = _holds(sample, entry, ranks)
         if verdict.get(True) is False:
             break
     return verdict.get(True), verdict.get(False)
