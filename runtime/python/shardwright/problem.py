@@ -143,11 +143,12 @@ def as_problem(problem: ProblemLike, **machine: Unpack[Machine]) -> Problem:
         if machine:
             raise TypeError("give the machine to shardwright.Problem, or a problem that is none yet")
         return problem
-    if is_frame(problem):
-        problem = tables_of(problem)
-    is_path = isinstance(problem, PathLike) or isinstance(problem, str) and not (
-        problem.lstrip().startswith("{") or "\n" in problem)
-    return (Problem.from_file if is_path else Problem)(problem, **machine)  # type: ignore[arg-type]
+    if isinstance(problem, (Mapping, bytes)) or isinstance(problem, str) and (
+            problem.lstrip().startswith("{") or "\n" in problem):
+        return Problem(problem, **machine)
+    if isinstance(problem, (str, PathLike)):
+        return Problem.from_file(problem, **machine)
+    return Problem(tables_of(problem), **machine)
 
 
 def problem_members(problem: ProblemLike, machine: Machine) -> dict[str, object]:
