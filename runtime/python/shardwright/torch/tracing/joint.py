@@ -23,8 +23,11 @@ from torch.nn.utils import stateless
 
 from ... import errors
 from . import origins
-from .rewriting import (ShardableFunctions, SplitExperts, decompositions,
-                        share, simplify, unflatten)
+from .rewriting.decompositions import decompositions
+from .rewriting.modes import ShardableFunctions, SplitExperts
+from .rewriting.sharing import share
+from .rewriting.simplify import simplify
+from .rewriting.unflatten import unflatten
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
 _aten = torch.ops.aten

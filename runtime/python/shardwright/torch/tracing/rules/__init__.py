@@ -8,13 +8,12 @@ from typing import Iterable
 import torch
 
 from ..calls import Call
-from .entries import ABSENT, EXTREMES, Entry, Rule, dim_of, placeholder_rule, replicated
+from .entries import ABSENT, EXTREMES, Entry, Rule, dim_of, replicated
 from .own import linear_guesses, own_entries, shard_guesses
 from .registry import torch_entries
 from .validation import validated
 from .views import view_entries
 
-__all__ = ["Entry", "Rule", "placeholder_rule", "rule_of"]
 _cache: dict[Call, Rule] = {}
 _lock = threading.Lock()
 
