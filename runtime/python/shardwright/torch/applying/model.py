@@ -7,11 +7,10 @@ import os
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Iterable, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor.placement_types import Placement
 
 from ... import errors
 from ..model_plan import ModelPlan, NodePlan
@@ -63,17 +62,43 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         return self._graphs.mesh
 
     def describe(self) -> str:
-        """A table of the plan by module."""
-        return describe(self._planned.traced, self._planned.plan,
-                        [name for name, _ in self.named_modules()])
+        """A table with a line per module, in their order: the placements of its parameters and of its
+        last result, its operators and their microseconds, its redistributions and their microseconds.
+        Forward and backward count together.
+        """
+        plan, found = self.plan, _rows(self._planned.traced, self.plan)
+        table = [("module", "parameters", "result", "operators", "us", "moves", "us of moves")]
+        for name in dict.fromkeys([*(name for name, _ in self.named_modules()), *found]):
+            if (row := found.get(name)) is not None:
+                result = "" if row.last is None else " ".join(row.last.outputs[0])
+                table.append((name or "(model)", ", ".join(row.parameters), result,
+                              str(row.operators), f"{row.compute_us:.1f}", str(row.redistributions),
+                              f"{row.redistribute_us:.1f}"))
+        widths = [max(map(len, column)) for column in zip(*table)]
+        lines = ["  ".join(text.ljust(width) if column < 3 else text.rjust(width)
+                           for column, (text, width) in enumerate(zip(line, widths))).rstrip()
+                 for line in table]
+        return "\n".join([
+            f"mesh {'x'.join(map(str, plan.mesh_shape))}: {plan.objective_us:.1f} us a step by estimate "
+            f"({plan.status}, no plan takes less than {plan.lower_bound_us:.1f} us), "
+            f"{plan.peak_bytes / 2**20:.1f} MiB at most on a device", *lines])
 
     def save_plan(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan file, which `parallelize(plan=...)` takes. Raises OSError."""
         self._planned.plan.save(path)
 
     def autoparallel_placements(self) -> dict[str, Any]:
-        """From names of nodes, parameters, buffers and inputs to torch's placements."""
-        return placements_by_name(self._planned.traced, self._planned.plan)
+        """Torch's placements of every node of the graph, and of every parameter, buffer and input
+        under its own name. A node with several outputs has a tuple with an entry for each.
+        """
+        found: dict[str, Any] = {}
+        for row in self.plan.nodes:
+            outputs = tuple(None if "-" in words else tuple(map(placement_of_word, words))
+                            for words in row.outputs)
+            found[row.name] = outputs[0] if len(outputs) == 1 and outputs[0] is not None else outputs
+        return {**found, **{each.target: found[each.node.name]
+                            for each in self._planned.traced.joint.placeholders
+                            if each.role != "tangent"}}
 
     def materialize(self, init: Callable[[torch.nn.Module], Any] | None = None) -> None:
         """Gives tensors on meta memory on the mesh's device, then calls `init` with this model."""
@@ -152,12 +177,9 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
                 yield
 
 
-Placements = tuple[Placement, ...]
-
-
 @dataclass
 class _Row:
-    """One module: what its own operators, not those of its children, take."""
+    """What the operators of a module take, without those of its children."""
 
     parameters: list[str] = field(default_factory=list)  # "weight S0 R"
     last: NodePlan | None = None  # of the forward
@@ -165,29 +187,6 @@ class _Row:
     compute_us: float = 0.0
     redistributions: int = 0
     redistribute_us: float = 0.0
-
-
-def describe(traced: TracedModel, plan: ModelPlan, modules: Iterable[str]) -> str:
-    """A table with a line per module, in their order: the placements of its parameters and of its last result, its
-    operators, the microseconds that they take, redistributions and their microseconds. Forward and
-    backward count together.
-    """
-    found = _rows(traced, plan)
-    order = dict.fromkeys([*modules, *found])
-    rows = {name: found[name] for name in order if name in found}
-    table = [("module", "parameters", "result", "operators", "us", "moves", "us of moves")]
-    for name, row in rows.items():
-        result = "" if row.last is None else " ".join(row.last.outputs[0])
-        table.append((name or "(model)", ", ".join(row.parameters), result, str(row.operators),
-                      f"{row.compute_us:.1f}", str(row.redistributions), f"{row.redistribute_us:.1f}"))
-    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
-    lines = ["  ".join(text.ljust(width) if column < 3 else text.rjust(width)
-                       for column, (text, width) in enumerate(zip(line, widths))).rstrip()
-             for line in table]
-    memory = f"{plan.peak_bytes / 2**20:.1f} MiB at most on a device"
-    return "\n".join([
-        f"mesh {'x'.join(map(str, plan.mesh_shape))}: {plan.objective_us:.1f} us a step by estimate "
-        f"({plan.status}, no plan takes less than {plan.lower_bound_us:.1f} us), {memory}", *lines])
 
 
 def _rows(traced: TracedModel, plan: ModelPlan) -> dict[str, _Row]:
@@ -210,19 +209,3 @@ def _rows(traced: TracedModel, plan: ModelPlan) -> dict[str, _Row]:
         row.redistributions += len(moves)
         row.redistribute_us += sum(moves)
     return rows
-
-
-def placements_by_name(traced: TracedModel, plan: ModelPlan
-                       ) -> dict[str, Placements | tuple[Placements | None, ...]]:
-    """Torch's placements of every node of the graph, and of every parameter, buffer and input under
-    its own name. A node with several outputs has a tuple with an entry for each.
-    """
-    found: dict[str, Placements | tuple[Placements | None, ...]] = {}
-    for row in plan.nodes:
-        outputs = tuple(None if "-" in words else tuple(map(placement_of_word, words))
-                        for words in row.outputs)
-        found[row.name] = outputs[0] if len(outputs) == 1 and outputs[0] is not None else outputs
-    for each in traced.joint.placeholders:
-        if each.role != "tangent":
-            found[each.target] = found[each.node.name]
-    return found
