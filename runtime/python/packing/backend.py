@@ -42,7 +42,8 @@ def _logs() -> set[Path]:
 
 @contextmanager
 def _progress() -> Iterator[None]:
-    """Writes to the terminal, if there is one, because pip shows nothing of a build that goes well."""
+    """Writes to the terminal, if there is one, because pip shows nothing of a build that goes well.
+    """
     try:
         terminal = open("/dev/tty", "w", encoding="utf-8")
     except OSError:

@@ -45,19 +45,20 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
     `machine` takes the place of what the problem says, as in `Problem`: `ranks=16, hbm="80GiB"`.
     `search_space` replaces the enumerated options and their estimated costs.
 
-    `threads` 0 means all cores. `time_limit` is in seconds, `work_limit` in work steps, which do not
-    depend on the machine. Best mode without any limit stops after about two seconds of work. `lanes`
-    is the number of searches of best mode that run side by side (32 by default), on any number of
-    threads; it decides what is found. `progress` is True for a tqdm bar, if tqdm is installed, or a
-    function that takes a Progress. If the function raises, planning stops and the exception is raised
-    again; the same holds for Ctrl-C. `cancel` stops the search with the best plan so far.
+    `threads` 0 means all cores. `time_limit` is in seconds, `work_limit` in work steps, which do
+    not depend on the machine. Best mode without any limit stops after about two seconds of work.
+    `lanes` is the number of searches of best mode that run side by side (32 by default), on any
+    number of threads; it decides what is found. `progress` is True for a tqdm bar, if tqdm is
+    installed, or a function that takes a Progress. If the function raises, planning stops and the
+    exception is raised again; the same holds for Ctrl-C. `cancel` stops the search with the best
+    plan so far.
 
     With an `exchange`, several processes call this with equal arguments other than `threads`.
     Process p searches with `seed` + p, and all results have the best plan of all, each beside the
-    bound of its own search. `reuse` is a plan (a result, or a plan file: its path, dict or text) that
-    is the answer if it still holds for this problem and mode; if not, a warning says why, and the
-    problem is planned. `resume` is a plan of best mode for this problem, such as a checkpoint, from
-    which the search goes on.
+    bound of its own search. `reuse` is a plan (a result, or a plan file: its path, dict or text)
+    that is the answer if it still holds for this problem and mode; if not, a warning says why, and
+    the problem is planned. `resume` is a plan of best mode for this problem, such as a checkpoint,
+    from which the search goes on.
 
     If no plan is found, `has_plan` is False and `failure` says why. Raises InvalidInputError with
     the place in the problem, and TypeError or ValueError for other arguments. Releases the GIL.

@@ -28,7 +28,8 @@ class Problem(_native.Closable):
         if isinstance(problem, (str, bytes)):
             problem = decoded(problem, "problem")
             if not (problem.lstrip().startswith("{") or "\n" in problem):
-                raise InvalidInputError("is no JSON object; Problem.from_file reads files", "problem")
+                raise InvalidInputError("is no JSON object; Problem.from_file reads files",
+                                        "problem")
         elif not isinstance(problem, Mapping):
             raise TypeError(f"problem must be a dict or JSON text, not {type(problem).__name__}")
         self._read(document(problem, "problem"), machine)

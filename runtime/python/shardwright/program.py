@@ -58,7 +58,7 @@ class Transfer(Answer):
 
     _shows_rows = True
 
-    busiest: float = member("busiest", "Load of the busiest rank or link: ms with hosts, else bytes.")
+    busiest: float = member("busiest", "Load of the busiest rank or link: ms with hosts, or bytes.")
     lower_bound: float = member("lower_bound", "No plan has a smaller `busiest`.")
     moved_bytes: int = member("moved_bytes", "Bytes sent from rank to rank.")
 
@@ -69,8 +69,8 @@ class Transfer(Answer):
 def reshard(cases: Document, *, compat: bool = False, legacy_sync: bool = False) -> Reshards:
     """Plans how tensors get from one placement to another, rank by rank.
 
-    With `compat`, plans as Paddle does, instead of the cheapest way known. With `legacy_sync`, counts
-    a synchronisation before every inserted operator, as Paddle does.
+    With `compat`, plans as Paddle does, instead of the cheapest way known. With `legacy_sync`,
+    counts a synchronisation before every inserted operator, as Paddle does.
     """
     return ask_for(Reshards, "program reshard", locals())
 

@@ -30,8 +30,8 @@ class Progress:
 def _progress_of(found: _native.Progress) -> Progress:
     return Progress(
         work_steps=found.work_steps, work_limit=found.work_limit or None, proposals=found.proposals,
-        proposals_at_most=found.proposals_at_most, rating=found.rating if found.has_rating else None,
-        lower_bound=found.lower_bound or None, elapsed=found.elapsed_s)
+        proposals_at_most=found.proposals_at_most, lower_bound=found.lower_bound or None,
+        rating=found.rating if found.has_rating else None, elapsed=found.elapsed_s)
 
 
 class _Bar:

@@ -72,8 +72,9 @@ class Explanation(Answer):
     @property
     def options(self) -> tuple[OptionInPlan, ...]:
         """All options of all tables. Empty if nothing fits."""
-        return tuple(made(OptionInPlan, option, table=one["table"], ranks=tuple(option["ranks"] or ()))
-                     for one in self.data.get("tables", ()) for option in one["options"])
+        return tuple(
+            made(OptionInPlan, option, table=one["table"], ranks=tuple(option["ranks"] or ()))
+            for one in self.data.get("tables", ()) for option in one["options"])
 
     @property
     def reasons(self) -> dict[str, tuple[str, ...]]:
@@ -133,8 +134,8 @@ class Diff(Answer):
 
     kind: Literal["plans", "problems"] = member("kind", "What was compared.")
     same: bool = member("same", "True if nothing differs.")
-    moved_bytes: int | None = member("moved_bytes", "Bytes that moved of tables that both plans have; "
-                                     "None for problems, and if a size is not known.")
+    moved_bytes: int | None = member("moved_bytes", "Bytes that moved, of tables in both plans; None "
+                                     "for problems, and if a size is not known.")
 
     def __bool__(self) -> bool:
         return not self.same
@@ -154,10 +155,10 @@ def verify(problem: ProblemLike, plan: Document, *, old_plan: Document | None = 
            time_limit: float | None = None, **machine: Unpack[Machine]) -> Verification:
     """Recomputes what a plan claims, including the proof of its bound.
 
-    `plan` is a result, or a plan file: its path, dict or JSON text. An answer of `replan` also needs
-    the `old_plan` that it began with. A false claim is a violation in the answer, not an exception;
-    so is a claim that matters and cannot be checked, for instance within `time_limit` seconds. Raises
-    InvalidInputError if the problem or a plan cannot be read.
+    `plan` is a result, or a plan file: its path, dict or JSON text. An answer of `replan` also
+    needs the `old_plan` that it began with. A false claim is a violation in the answer, not an
+    exception; so is a claim that matters and cannot be checked, for instance within `time_limit`
+    seconds. Raises InvalidInputError if the problem or a plan cannot be read.
     """
     return _ask_about(Verification, "verify", locals())
 

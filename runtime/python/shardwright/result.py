@@ -121,14 +121,14 @@ class PlanResult(_native.Closable):
         self._info = _native.filled(_native.PlanSummary(), "result_summary", handle.value)
 
     rating: float | None = _native.field(
-        "rating", "Time of the slowest rank in ms (bytes for the storage model); None without a plan.")
+        "rating", "Time of the slowest rank, ms (bytes for the storage model); None without a plan.")
     lower_bound: float | None = _native.field(
         "lower_bound", "No plan of the search space rates below it; None if not known.")
     gap: float | None = _native.field(
         "gap", "(rating - lower_bound) / rating: the plan is at most this far from optimal.")
     num_proposals: int = _native.field("num_proposals", "Proposals evaluated.")
     num_plans: int = _native.field("num_plans", "Proposals that fit.")
-    seconds: float = _native.field("total_s", "Wall time of planning, without conversions in Python.")
+    seconds: float = _native.field("total_s", "Wall time of planning without Python's conversions.")
 
     @property
     def has_plan(self) -> bool:
@@ -173,8 +173,9 @@ class PlanResult(_native.Closable):
         plan = _native.filled(
             _native.buffers(_native.PlanBuffers, lengths, num_tables=tables, num_shards=shards),
             "result_plan", self._handle.value)
+        begin = plan.shard_begin
         for i in range(tables):
-            yield plan.table[i], plan.option[i], plan.rank[plan.shard_begin[i]:plan.shard_begin[i + 1]]
+            yield plan.table[i], plan.option[i], plan.rank[begin[i]:begin[i + 1]]
 
     @cached_property
     def tables(self) -> tuple[TablePlan, ...]:
@@ -208,7 +209,7 @@ class PlanResult(_native.Closable):
         read = as_problem(problem, **machine)
         if isinstance(path, PlanResult):
             text = path.to_json().encode()
-        elif isinstance(path, PathLike) or isinstance(path, str) and not path.lstrip().startswith("{"):
+        elif isinstance(path, PathLike) or isinstance(path, str) and path.lstrip()[:1] != "{":
             with open(path, "rb") as file:
                 text = file.read()
             text = gzip.decompress(text) if text.startswith(_GZIP) else text
@@ -230,7 +231,8 @@ class PlanResult(_native.Closable):
         return found
 
     def stats(self) -> dict[str, Any]:
-        """TorchRec's statistics of the plan: ranks, critical path, imbalance. Raises NoPlanError."""
+        """TorchRec's statistics of the plan: ranks, critical path, imbalance. Raises NoPlanError.
+        """
         self._require_plan()
         return dict(self.to_dict(stats=True)["stats"])
 
@@ -300,7 +302,8 @@ def options_of_result(result: PlanResult) -> Any:
         space.close()
 
 
-def _table_plan(options: Any, name: str, table: int, option: int, ranks: Sequence[int]) -> TablePlan:
+def _table_plan(options: Any, name: str, table: int, option: int, ranks: Sequence[int]
+                ) -> TablePlan:
     """An option whose shards are on `ranks`, one rank for each shard."""
     size, offset, factor = options.size, options.offset, options.load_factor[option]
     return TablePlan(

@@ -43,15 +43,15 @@ def redistribution(*, devices_per_host: int | None = None) -> AbstractContextMan
     """Replaces the planner of DTensor's redistributions in this process.
 
     The collectives are torch's own, and each plan sends no more bytes and needs no more collectives
-    than torch's own plan. Torch still plans what the library does not know: traced programs, symbolic
-    sizes, `_MaskPartial` and other placements of special kinds. Uneven shards are never gathered over
-    a flattened mesh at once, which loses elements (pytorch issue 194457).
+    than torch's own plan. Torch still plans what the library does not know: traced programs,
+    symbolic sizes, `_MaskPartial` and other placements of special kinds. Uneven shards are never
+    gathered over a flattened mesh at once, which loses elements (pytorch issue 194457).
 
-    Costs are DTensor's. `devices_per_host` is by default what torch counts on this machine. All ranks
-    of a mesh must enter with equal arguments. The replacement holds for all threads, because backward
-    passes have threads of their own. If several replacements are active, the one entered last plans.
-    Leaving restores torch's planner, also after an exception. Raises ImportError without torch, or
-    with a release that plans in another way.
+    Costs are DTensor's. `devices_per_host` is by default what torch counts on this machine. All
+    ranks of a mesh must enter with equal arguments. The replacement holds for all threads, because
+    backward passes have threads of their own. If several replacements are active, the one entered
+    last plans. Leaving restores torch's planner, also after an exception. Raises ImportError
+    without torch, or with a release that plans in another way.
     """
     from .replacement import Replacement
     return Replacement(devices_per_host)

@@ -24,11 +24,13 @@ _TORCHS = _redistribute._optimize_transform_infos
 
 
 def merged(infos: Sequence[Any], mesh: Any, sources: Sequence[Any], targets: Sequence[Any]) -> list[Any]:
-    """Stands in for torch's `_optimize_transform_infos`: joins collectives of axes that the user flattened.
+    """Stands in for torch's `_optimize_transform_infos`: joins collectives of axes that the user
+    flattened.
 
-    Axes cut a dimension one after the other, a flattened mesh cuts it at once. 9 rows on 2x2 are 3, 2, 2
-    and 2 rows, and 3, 3, 3 and 0 on the flattened mesh, so torch's merged collective loses rows (pytorch
-    issue 194457). Collectives of shards are therefore joined only where all shards have one size.
+    Axes cut a dimension one after the other, a flattened mesh cuts it at once. 9 rows on 2x2 are 3,
+    2, 2 and 2 rows, and 3, 3, 3 and 0 on the flattened mesh, so torch's merged collective loses
+    rows (pytorch issue 194457). Collectives of shards are therefore joined only where all shards
+    have one size.
     """
     kept: list[Any] = []
     first = 0
@@ -57,8 +59,8 @@ class _Request:
         self._codes, self._devices_per_host = codes, devices_per_host
 
     def plan(self, torchs: Plan | None) -> Plan | None:
-        """`torchs` is torch's own plan, None if torch would ask its graph planner. Returns None where
-        torch's own plan is to be kept.
+        """`torchs` is torch's own plan, None if torch would ask its graph planner. Returns None
+        where torch's own plan is to be kept.
         """
         most = None if torchs is None else self._traffic(torchs)
         for plan in self._candidates(most):
@@ -93,8 +95,8 @@ class _Request:
         return [self._codes[0], *steps.after[:summary.num_steps]]
 
     def _makes_partials_again(self, codes: Sequence[int]) -> bool:
-        """Returns true if an axis with partial values changes, though its source and target are equal.
-        Such a plan gives other terms of the same sum.
+        """Returns true if an axis with partial values changes, though its source and target are
+        equal. Such a plan gives other terms of the same sum.
         """
         ends = zip(*(bytes_of(code, len(self._tensor.mesh)) for code in self._codes))
         kept = [axis for axis, (source, target) in enumerate(ends)
@@ -161,8 +163,8 @@ class Planner:
 
 
 def _makes_terms_of_shards(codes: Sequence[int], axes: int) -> bool:
-    """Returns true if shards become terms of a sum. Torch does this without a collective since 2.14, by
-    putting zeros around the shards. The library has no such step.
+    """Returns true if shards become terms of a sum. Torch does this without a collective since
+    2.14, by putting zeros around the shards. The library has no such step.
     """
     return hasattr(Shard, "_to_partial_tensor") and any(
         dim_of_byte(old) is not None and is_partial_byte(new)
@@ -170,9 +172,9 @@ def _makes_terms_of_shards(codes: Sequence[int], axes: int) -> bool:
 
 
 def _freed(axis: int, cuts: Iterable[list[int]]) -> list[int]:
-    """The axis, preceded by the axes of one device that cut its dimension after it. The library ignores
-    such axes, and torch wants them freed in the reverse order. `cuts` has the axes that cut each
-    dimension; the freed axes are removed from it.
+    """The axis, preceded by the axes of one device that cut its dimension after it. The library
+    ignores such axes, and torch wants them freed in the reverse order. `cuts` has the axes that cut
+    each dimension; the freed axes are removed from it.
     """
     for order in cuts:
         if axis in order:

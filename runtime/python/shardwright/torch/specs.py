@@ -38,7 +38,8 @@ def mesh_tensor(spec: Any) -> MeshTensor | None:
 
 
 def shard_orders(spec: Any, sizes: Sequence[int]) -> list[tuple[int, list[int]]] | None:
-    """(dimension, axes in the order in which they shard it). Returns None if no order gives them."""
+    """(dimension, axes in the order in which they shard it). Returns None if no order gives them.
+    """
     if not spec.use_strided_shard_as_shard_order:
         if any(type(placement) is _StridedShard for placement in spec.placements):
             return None

@@ -31,8 +31,8 @@ def _shape(tensor: MeshTensor, dims: Sequence[int | None]) -> list[int]:
 
 def _elements(tensor: MeshTensor, source: Any, target: Any, before: list[int], after: list[int],
               devices: int) -> int | None:
-    """The elements that a device sends in a collective over a ring of `devices`, which pads shards to
-    equal sizes. Returns None if there is no such collective.
+    """The elements that a device sends in a collective over a ring of `devices`, which pads shards
+    to equal sizes. Returns None if there is no such collective.
     """
     hops = devices - 1
     if source.is_partial() and target.is_replicate():

@@ -1,4 +1,6 @@
-"""What a plan is chosen from: options that TorchRec has estimated, or options that the library makes."""
+"""What a plan is chosen from: options that TorchRec has estimated, or options that the library
+makes.
+"""
 
 from __future__ import annotations
 

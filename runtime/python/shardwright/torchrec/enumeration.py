@@ -171,8 +171,8 @@ def _described(option: ShardingOption) -> tuple[object, ...]:
 
 
 class OptionsOnDemand(list[ShardingOption]):
-    """The list that `make` returns. `make` is called at the first use of the list, because there are
-    many options and few plans need them. A copy is a plain list. Thread safety: that of a list.
+    """The list that `make` returns. `make` is called at the first use of the list, because there
+    are many options and few plans need them. A copy is a plain list. Thread safety: that of a list.
     """
 
     def __init__(self, make: Callable[[], list[ShardingOption]]) -> None:

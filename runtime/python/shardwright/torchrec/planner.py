@@ -64,7 +64,8 @@ class ProposedPlan:
 
     def __init__(self, partitioner: Partitioner, perf_model: PerfModel, topology: Topology,
                  end: float | None) -> None:
-        """`topology` is what the reservation left; no proposal begins after `end` of perf_counter."""
+        """`topology` is what the reservation left; no proposal begins after `end` of perf_counter.
+        """
         self.plan: list[ShardingOption] | None = None
         self.rating = float("inf")
         self.num_proposals = 0

@@ -131,8 +131,8 @@ class Search:
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """Raises Unsupported where the library refuses what TorchRec's objects say, so that TorchRec
-        plans or refuses. Errors in arguments of the search stay what they are.
+        """Raises Unsupported where the library refuses what TorchRec's objects say, so that
+        TorchRec plans or refuses. Errors in arguments of the search stay what they are.
         """
         try:
             yield

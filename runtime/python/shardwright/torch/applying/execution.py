@@ -175,7 +175,8 @@ def _given(call: Call, saved: Values) -> list[tuple[str, Tensor, int]]:
 
 
 def _own(local: Tensor, owners: set[int]) -> Tensor:
-    """The tensor in storage of its own and no larger, since optimizers change gradients in place."""
+    """The tensor in storage of its own and no larger, since optimizers change gradients in place.
+    """
     storage = local.untyped_storage()
     if (not local.is_contiguous() or storage.nbytes() > local.nbytes or storage._cdata in owners):
         local = local.clone(memory_format=torch.contiguous_format)

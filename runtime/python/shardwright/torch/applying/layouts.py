@@ -90,7 +90,9 @@ class Layout:
 
     @property
     def local_shape(self) -> tuple[int, ...]:
-        """The shape of this rank's part. Like torch.chunk's, the last parts may be smaller or empty."""
+        """The shape of this rank's part. Like torch.chunk's, the last parts may be smaller or
+        empty.
+        """
         return self.piece.shape
 
     @cached_property
@@ -164,11 +166,11 @@ def layout_of_dtensor(tensor: DTensor) -> Layout:
 class Move:
     """Calls take this rank's tensor in the source layout and return the one in the target layout.
 
-    The collectives are DTensor's. Averages travel as sums of values that are divided before, because
-    gloo has no average and DTensor refuses to mix averages with sums. Booleans travel as bytes,
-    because gloo has no booleans. If the whole tensor is contiguous, so is the result: an all-to-all
-    leaves other strides, which some kernels ignore. The result does not keep much larger storage
-    alive: with gloo, an all-to-all gathers and cuts.
+    The collectives are DTensor's. Averages travel as sums of values that are divided before,
+    because gloo has no average and DTensor refuses to mix averages with sums. Booleans travel as
+    bytes, because gloo has no booleans. If the whole tensor is contiguous, so is the result: an
+    all-to-all leaves other strides, which some kernels ignore. The result does not keep much larger
+    storage alive: with gloo, an all-to-all gathers and cuts.
     """
 
     def __init__(self, source: Layout, target: Layout) -> None:

@@ -62,9 +62,9 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         return self._graphs.mesh
 
     def describe(self) -> str:
-        """A table with a line per module, in their order: the placements of its parameters and of its
-        last result, its operators and their microseconds, its redistributions and their microseconds.
-        Forward and backward count together.
+        """A table with a line per module, in their order: the placements of its parameters and of
+        its last result, its operators and their microseconds, its redistributions and their
+        microseconds. Forward and backward count together.
         """
         plan, found = self.plan, _rows(self._planned.traced, self.plan)
         table = [("module", "parameters", "result", "operators", "us", "moves", "us of moves")]

@@ -117,8 +117,8 @@ _SPECIAL: dict[Any, Callable[[_Node], LocalCall]] = {
 
 @dataclass
 class RandomState:
-    """Seeds for the random operators of a model. Ranks that hold the same part of an output draw the
-    same numbers for it. Thread safety: one call of the model at a time.
+    """Seeds for the random operators of a model. Ranks that hold the same part of an output draw
+    the same numbers for it. Thread safety: one call of the model at a time.
     """
 
     seed: int  # equal on all ranks

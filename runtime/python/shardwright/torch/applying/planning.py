@@ -33,8 +33,8 @@ def check_mesh(mesh: DeviceMesh) -> None:
 
 
 def from_first_rank(mesh: DeviceMesh, make: Callable[[], Any]) -> Any:
-    """Returns on all ranks of the mesh what `make` returns on the first rank, or raises its exception
-    on all ranks. All ranks must call this.
+    """Returns on all ranks of the mesh what `make` returns on the first rank, or raises its
+    exception on all ranks. All ranks must call this.
     """
     answer: list[Any] = [None, None]
     error: BaseException | None = None

@@ -46,9 +46,9 @@ class TracedModel:
         return {node.name: node for node in _listed(self.joint)}
 
     def recomputed(self, blocks: Sequence[str]) -> TracedModel:
-        """The same step with less memory and more time: the backward computes each block, a path of a
-        module such as "layers.3", again from what enters the block, so that its values are not kept.
-        Raises InvalidInputError for a path without operators.
+        """The same step with less memory and more time: the backward computes each block, a path of
+        a module such as "layers.3", again from what enters the block, so that its values are not
+        kept. Raises InvalidInputError for a path without operators.
         """
         return _Writer(recomputed(self.joint, blocks)).traced() if blocks else self
 
@@ -87,8 +87,8 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
 
 def arguments_of(inputs: Any, keywords: Mapping[str, Any] | None
                  ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call: `inputs` has the positional ones, or is the only one, or, as a dict, has
-    some with keywords; `keywords` has the others.
+    """The arguments of a call: `inputs` has the positional ones, or is the only one, or, as a dict,
+    has some with keywords; `keywords` has the others.
     """
     if isinstance(inputs, Mapping):
         return (), {**inputs, **(keywords or {})}
@@ -97,8 +97,8 @@ def arguments_of(inputs: Any, keywords: Mapping[str, Any] | None
 
 @contextlib.contextmanager
 def _trying_rules() -> Iterator[None]:
-    """One thread, since rules are tried on tensors of a few hundred elements, and no warnings, since
-    operators may warn of the shapes of pieces.
+    """One thread, since rules are tried on tensors of a few hundred elements, and no warnings,
+    since operators may warn of the shapes of pieces.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -35,7 +35,9 @@ class _Part:
         return local.masked_fill(outside, 0), outside
 
     def find_in_list(self, indices: Tensor, dims: int) -> tuple[Tensor, Tensor]:
-        """The same for a list of indices in one of `dims` dimensions; the mask has these dimensions."""
+        """The same for a list of indices in one of `dims` dimensions; the mask has these
+        dimensions.
+        """
         local, outside = self.find(indices)
         return local, outside.view([-1, *[1] * (dims - self.dim - 1)])
 
@@ -49,7 +51,8 @@ def _embedding(part: _Part, weight: Tensor, indices: Tensor, *_: Any) -> Tensor:
 
 def _embedding_backward(part: _Part, gradient: Tensor, indices: Tensor, rows: int,
                         padding: int, scale_by_frequency: bool) -> Tensor:
-    """Rows elsewhere count as the padding's, whose gradient is 0, in an additional row at the end."""
+    """Rows elsewhere count as the padding's, whose gradient is 0, in an additional row at the end.
+    """
     local, outside = part.find(indices)
     local = local.masked_fill(outside | (indices == padding), part.length)
     return _aten.embedding_dense_backward.default(

@@ -125,9 +125,9 @@ def _tracing_modes() -> Iterator[None]:
     """Attention by matrix products, and no fused kernels of this machine's CPU.
 
     Torch's rules shard a fused attention of a CPU on the batch only, and its flops have no formula.
-    Its products and softmax can be sharded on batch and heads, and have costs. The same holds for the
-    fast path of nn.MultiheadAttention and for oneDNN's LSTM. torch.compiler.is_exporting() is true,
-    so that code can avoid reading values. Torch's own checks of values (of arguments of
+    Its products and softmax can be sharded on batch and heads, and have costs. The same holds for
+    the fast path of nn.MultiheadAttention and for oneDNN's LSTM. torch.compiler.is_exporting() is
+    true, so that code can avoid reading values. Torch's own checks of values (of arguments of
     distributions, of inverses and factors of matrices) are left out.
     """
     fastpath = torch.backends.mha.get_fastpath_enabled()
@@ -154,12 +154,12 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
 
     Parameters and inputs may be on any device, also on meta: only shapes, strides and dtypes are
     read, and no memory is used for them. Arguments that are no tensors are constants of the graph.
-    A copy without weights is traced, in the model's training or evaluation mode. Parameters and inputs
-    get a gradient if they require one. Attention is traced as `_tracing_modes` says.
+    A copy without weights is traced, in the model's training or evaluation mode. Parameters and
+    inputs get a gradient if they require one. Attention is traced as `_tracing_modes` says.
 
     Raises UnsupportedError with the model's line if its code needs values of tensors (`item()`,
-    shapes that depend on data), calls `backward` or names devices, and InvalidInputError if there is
-    no tensor to trace, or nothing to train. Other exceptions of the model's code get a note.
+    shapes that depend on data), calls `backward` or names devices, and InvalidInputError if there
+    is no tensor to trace, or nothing to train. Other exceptions of the model's code get a note.
     """
     fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
     copy = _without_weights(model, fake_mode)
@@ -221,7 +221,8 @@ def _check(graph: Graph) -> None:
 
 
 def _without_tangents_of_mutations(graph: Graph) -> None:
-    """Nothing depends on the new value of a parameter that the model writes, so its gradient is 0."""
+    """Nothing depends on the new value of a parameter that the model writes, so its gradient is 0.
+    """
     for node in list(graph.nodes):
         desc = node.meta.get("desc")
         if node.op == "placeholder" and isinstance(desc, descriptors.TangentAOTInput) and isinstance(

@@ -58,7 +58,8 @@ def _cross_entropy_like_torchs(
         input: Tensor, target: Tensor, weight: Tensor | None = None,
         size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
         reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
-    """Calls torch's own function if classes have weights or probabilities, or for wrong arguments."""
+    """Calls torch's own function if classes have weights or probabilities, or for wrong arguments.
+    """
     is_plain = (weight is None and size_average is None and reduce is None and label_smoothing == 0
                 and reduction in _REDUCTIONS)
     if is_plain and input.is_floating_point() and not target.is_floating_point() and (
@@ -98,8 +99,8 @@ def _embedding_bag(
         max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False,
         mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
         include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
-    """Calls torch's own function if bags have maxima over some entries, weights are normed or gradients
-    are sparse, or for wrong arguments.
+    """Calls torch's own function if bags have maxima over some entries, weights are normed or
+    gradients are sparse, or for wrong arguments.
     """
     is_matrix = input.dim() == 2 and offsets is None
     is_list = input.dim() == 1 and offsets is not None and offsets.dim() == 1

@@ -60,8 +60,8 @@ def _needed(readers: Sequence[Node], inside: set[Node], forward: set[Node]) -> s
 
 
 def repeated_blocks(model: torch.nn.Module) -> tuple[str, ...]:
-    """Paths of the modules in the model's lists (ModuleList, Sequential) of several modules, in their
-    order. Lists within these modules do not count.
+    """Paths of the modules in the model's lists (ModuleList, Sequential) of several modules, in
+    their order. Lists within these modules do not count.
     """
     found: list[str] = []
     for path, module in model.named_modules():

@@ -1,7 +1,7 @@
 """Products of tensors that keep their dimensions, in place of products of flattened ones.
 
-../README.md, Rewriting, says why. The views move behind the products, where they meet the views back
-and vanish.
+../README.md, Rewriting, says why. The views move behind the products, where they meet the views
+back and vanish.
 """
 
 from __future__ import annotations

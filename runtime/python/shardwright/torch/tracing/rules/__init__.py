@@ -1,4 +1,6 @@
-"""On which dimensions an operator's tensors may be sharded, and what comes out (../README.md, A rule)."""
+"""On which dimensions an operator's tensors may be sharded, and what comes out (../README.md, A
+rule).
+"""
 
 from __future__ import annotations
 

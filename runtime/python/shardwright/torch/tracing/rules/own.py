@@ -1,4 +1,6 @@
-"""Entries of operators that torch has no rule of, or none that is good enough, and guesses to be run."""
+"""Entries of operators that torch has no rule of, or none that is good enough, and guesses to be
+run.
+"""
 
 from __future__ import annotations
 
@@ -127,8 +129,8 @@ def _counted(call: Call) -> list[Entry]:
 
 
 def _index_put(call: Call) -> list[Entry] | None:
-    """Sums into the positions of one list of indices, as in the gradient of a lookup by such a list;
-    torch does not cut the list. Returns None for other forms, which torch's entries cover.
+    """Sums into the positions of one list of indices, as in the gradient of a lookup by such a
+    list; torch does not cut the list. Returns None for other forms, which torch's entries cover.
     """
     if len(call.inputs) != 3 or not call.argument("accumulate", False):
         return None

@@ -61,8 +61,8 @@ def _tensor_meta(meta: Meta) -> TensorMeta:
 
 
 def _arguments(value: Any) -> Any:
-    """Tensors become strategies with all placements, lists of tensors a TupleStrategy, as in torch's
-    propagation.
+    """Tensors become strategies with all placements, lists of tensors a TupleStrategy, as in
+    torch's propagation.
     """
     if isinstance(value, tuple):
         parts = [_arguments(part) for part in value]
