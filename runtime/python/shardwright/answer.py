@@ -65,7 +65,7 @@ def member(name: str, doc: str) -> Any:
 class Answer:
     """What a command answered. `str` gives the command's text. Thread safety: any."""
 
-    _shows_rows = False  # in notebooks, instead of the text
+    _shows_rows = False  # True: a notebook shows the rows instead of the text
 
     def __init__(self, text: str | None, handle: _native.Handle | None = None) -> None:
         self._handle = handle

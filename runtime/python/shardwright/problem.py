@@ -35,7 +35,7 @@ class Problem(_native.Closable):
         self._read(document(problem, "problem"), machine)
 
     def _read(self, fragment: str, machine: Machine) -> None:
-        self._fragment = fragment  # of requests
+        self._fragment = fragment  # the JSON of the problem in requests
         self._machine = machine
         text = request("enumerate", {"problem": Fragment(fragment), **machine})
         self._handle = _native.Handle("problem", "problem_from_request", text, len(text))

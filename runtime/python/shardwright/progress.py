@@ -90,7 +90,7 @@ class Session:
         return self._exchange.processes
 
     def all_gather(self, message: bytes) -> Sequence[bytes]:
-        self._ended = True  # also if this fails
+        self._ended = True  # also if all_gather raises
         found = self._exchange.all_gather(message)
         if len(found) != self.processes:
             raise ValueError(f"all_gather returned {len(found)} messages of {self.processes} "
@@ -197,7 +197,7 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         if isinstance(self._tell, _Bar):
             self._tell.close()
-        # Breaks the cycle of this object and its callbacks.
+        # The callbacks refer to this object, so it would not be freed at once.
         self._callback = _native.ProgressCallback()
         self._gather = _native.GatherCallback()
         self._raised = None

@@ -12,7 +12,7 @@ from .problem import ProblemLike, SearchSpace, as_problem, problem_members
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Options = Union[SearchSpace, Document]  # what somebody else computed
+Options = Union[SearchSpace, Document]  # options that somebody else computed
 
 
 class Verification(Answer):
@@ -54,7 +54,7 @@ class OptionInPlan:
     sharding_type: str
     compute_kernel: str
     load_factor: float | None
-    rating: float | None  # of the plan with it
+    rating: float | None  # of the plan with this option
     rating_change: float | None
     busiest_rank: int | None
     hbm: int  # bytes; ddr likewise
@@ -107,11 +107,11 @@ class SweepPoint:
     fits: bool
     rating: float | None
     lower_bound: float | None
-    why: str | None = None  # nothing fits
+    why: str | None = None  # why nothing fits; None if something fits
     samples_per_second: float | None = None  # of all ranks, by the rating
     price_per_hour: float | None = None  # of all ranks
     price_per_billion_samples: float | None = None
-    pareto: bool = False  # no other machine is as fast for as little
+    pareto: bool = False  # True: no other machine is as fast for the same price or less
 
 
 class Sweep(Answer):

@@ -118,7 +118,7 @@ def _tensor(meta: Meta, shape: Shape, device: torch.device) -> torch.Tensor:
     place = sorted(range(len(shape)), key=lambda dim: order[dim])
     tensor = torch.zeros([shape[dim] for dim in order], dtype=meta.dtype, device=device).permute(place)
     if meta.dtype.is_floating_point and meta.dtype.itemsize > 1:
-        tensor.uniform_(0.5, 1.5)  # zeros of sums are quicker on some devices
+        tensor.uniform_(0.5, 1.5)  # some devices add zeros faster
     return tensor
 
 

@@ -44,7 +44,7 @@ class ModelPlan:
     mesh_shape: tuple[int, ...]
     status: str  # "optimal", or "feasible" if a limit ended the proof
     objective_us: float
-    lower_bound_us: float  # no plan takes less
+    lower_bound_us: float  # no plan takes less time
     compute_us: float
     redistribute_us: float
     peak_bytes: int  # of a device

@@ -18,7 +18,7 @@ from .specs import (MeshTensor, code_of_spec, logical_shape, mesh_tensor, placem
 from .traffic import Traffic, traffic_of
 
 Plan = list[Any]  # of torch's _TransformInfo
-# A ring whose time is the bytes that a device sends.
+# With this link, the time of a collective in a ring is proportional to the bytes that a device sends.
 _BYTES = Link(latency_us=0, bandwidth_gb_per_s=1)
 _TORCHS = _redistribute._optimize_transform_infos
 
@@ -134,7 +134,7 @@ class Planner:
     def __init__(self, torchs: Callable[..., Plan], devices_per_host: int | None) -> None:
         self._torchs = torchs
         self._devices_per_host = devices_per_host
-        # Hits cost what they cost in torch, whose planner has the same cache.
+        # The same cache as torch's planner has, so that hits cost the same.
         self.infos = functools.cache(self._plan)
 
     def _plan(self, source: Any, target: Any, use_graph_based_transform: bool | None = None) -> Plan:

@@ -16,8 +16,8 @@ except (ImportError, AttributeError) as _error:
 
 _lock = threading.Lock()
 _active: list[Planner | None] = []  # in the order of entering
-_replaced = _TORCHS, _redistribute._optimize_transform_infos  # what stood there before the first was entered
-_planners: dict[int | None, Planner] = {}  # kept, so that entering again finds their plans
+_replaced = _TORCHS, _redistribute._optimize_transform_infos  # the functions before the first one was entered
+_planners: dict[int | None, Planner] = {}  # kept with their cached plans for the next entering
 
 
 def _install() -> None:

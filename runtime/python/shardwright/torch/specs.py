@@ -85,7 +85,7 @@ def logical_shape(tensor: MeshTensor, axes: Sequence[int], left_out: int) -> lis
     Source: torch 2.13, torch/distributed/tensor/_redistribute.py, get_logical_shape.
     """
     shape = list(tensor.shape)
-    # By index, which the lowest bits of a byte are: the outermost axis of each dimension first.
+    # The lowest bits of a byte are the axis's place among those of its dimension, outermost first.
     for axis in sorted(range(len(axes)), key=lambda axis: axes[axis] % 16):
         dim = dim_of_byte(axes[axis])
         if dim is None or axis == left_out:

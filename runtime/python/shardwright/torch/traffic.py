@@ -44,7 +44,7 @@ def _elements(tensor: MeshTensor, source: Any, target: Any, before: list[int], a
     if source.is_shard() and target.is_shard():
         message = list(before)
         message[target.dim] = -(-message[target.dim] // devices)
-        # On CPUs, torch gathers instead, and every device keeps its part.
+        # On CPUs, torch gathers instead of an all-to-all, and every device keeps its part.
         return hops * math.prod(message) * (devices if tensor.device_type == "cpu" else 1)
     return None
 

@@ -115,8 +115,8 @@ def from_leader(group: dist.ProcessGroup, make: Callable[[], _T]) -> _T:
             raise answer[0]
         return cast(_T, answer[0])
     finally:
-        # An error refers to this frame, which must not refer to it: the group would stay until the
-        # next garbage collection. The threads of Gloo abort a process that ends before that.
+        # The error refers to this frame. If the frame referred to the error, the group would stay until
+        # the next garbage collection, and Gloo's threads abort a process that ends before that.
         del answer, raised
 
 

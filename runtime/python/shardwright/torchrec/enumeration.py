@@ -77,7 +77,7 @@ def estimated_options(enumerator: Enumerator, module: nn.Module,
         theirs = by_table(_reference(enumerator, module, firsts))
         try:
             ours = by_table(translate(firsts).options())
-        except ShardwrightError as error:  # TorchRec says it in its own words
+        except ShardwrightError as error:  # TorchRec then raises its own error
             raise Unrecognised(f"what the library says of it: {error}") from error
         for options in theirs.values():
             _estimate_distinct(enumerator, options)

@@ -9,7 +9,7 @@ from typing import Iterator
 
 _lock = threading.Lock()
 _holders = 0
-_was_enabled = False  # before the first holder came
+_was_enabled = False  # before the first holder entered
 
 
 def _hold() -> None:

@@ -200,7 +200,7 @@ def group_topology(machine: Topology, size: int, pod_size: int, consecutive: boo
 
 def _layouts(answer: dict[str, Any]) -> tuple[GroupLayout, ...]:
     """What a plan file has of every layout."""
-    # Beside the chosen layout's rating stands the bound of all layouts, so its own is elsewhere.
+    # The bound beside the chosen layout's rating is that of all layouts; its own is in the certificate.
     chosen = {**answer, "lower_bound": (answer["certificate"] or {}).get("bound")}
     found = [GroupLayout(own["sharding_group_size"], own.get("pod_size", 1), own.get("best_rating"),
                          own["lower_bound"], own.get("error", {}).get("message", ""))

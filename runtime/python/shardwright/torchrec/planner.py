@@ -48,8 +48,8 @@ class PlanSeconds:
     """Seconds of each stage of `plan`."""
 
     reserve: float  # TorchRec's reservation
-    enumerate: float  # the model as a problem; checks, or TorchRec's enumeration
-    hand_over: float  # the problem for the library
+    enumerate: float  # translation of the model and checks, or TorchRec's enumeration
+    hand_over: float  # parsing of the problem by the library
     search: float  # options, costs and plan
     build: float  # conversion of the plan, callbacks, statistics and validation
 
@@ -153,7 +153,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             performance_model=performance_model, stats=stats, constraints=constraints, debug=debug,
             callbacks=callbacks, timeout_seconds=timeout_seconds, plan_loader=plan_loader)
         if work_limit is None and mode == "best":
-            work_limit = _WORK_LIMIT  # compat mode does what TorchRec's proposers ask for
+            work_limit = _WORK_LIMIT  # TorchRec's proposers bound the work of compat mode
         self._settings = SearchSettings(mode=mode, threads=threads, work_limit=work_limit,
                                         time_limit=timeout_seconds, seed=seed, progress=progress,
                                         cancel=cancel)

@@ -48,7 +48,7 @@ _PLAIN = ("min_partition", "num_poolings", "batch_sizes", "is_weighted", "enforc
           "stochastic_rounding", "feature_names", "device_group", "use_virtual_table")
 _CONSTRAINT = {*_PLAIN, "sharding_types", "compute_kernels", "pooling_factors", "cache_params",
                "bounds_check_mode", "output_dtype", "key_value_params"}
-# Attribute of the configuration -> key of the problem.
+# From attributes of a hardware configuration to members of `perf_estimator.config`.
 _HARDWARE = {"_bwd_compute_multiplier": "bwd_compute_multiplier",
          "_weighted_feature_bwd_compute_multiplier": "weighted_feature_bwd_compute_multiplier",
          "device_bw": "device_bw", "hbm_to_ddr_mem_bw": "hbm_to_ddr_mem_bw",
@@ -59,7 +59,7 @@ _HARDWARE = {"_bwd_compute_multiplier": "bwd_compute_multiplier",
 _HARDWARE_TRANSLATED = {"coefficients", "_coefficients", "kernel_device_bandwidths",
                "_supported_sharding_types", "name"}
 _COEFFICIENTS = ("table_wise", "column_wise", "row_wise", "table_row_wise", "data_parallel")
-# Members of the coefficients that a problem cannot say: they must have their defaults.
+# Coefficients that a problem does not have, and that must have their defaults.
 _FIXED_COEFFICIENTS = ("default", "bwd_compute_multiplier", "weighted_feature_bwd_compute_multiplier")
 
 
@@ -162,7 +162,7 @@ def _table(table: Table) -> dict[str, Any]:
         raise Unrecognised(f"stashed weights of table {table.name}")
     columns, data_type = _columns_and_type(table)
     processed = isinstance(table.module, FeatureProcessedEmbeddingBagCollection)
-    # Of such a module the constraints say whether it is weighted.
+    # The constraints say whether such a module is weighted.
     is_weighted = None if processed else getattr(table.module, "is_weighted", None)
     said: dict[str, Any] = {
         "name": table.name, "module": table.path or ".",
@@ -188,7 +188,7 @@ def _columns_and_type(table: Table) -> tuple[int, str]:
     if not isinstance(table.sharder, BaseQuantEmbeddingSharder):
         try:
             return int(table.tensor.shape[1]), str(dtype_to_data_type(table.tensor.dtype).name)
-        except Exception as error:  # the release raises what it likes
+        except Exception as error:  # TorchRec documents no type of exception
             raise Unrecognised(f"the type {table.tensor.dtype} of table {table.name}") from error
     module: Any = table.module
     configs = module.embedding_bag_configs() if table.is_pooled else module.embedding_configs()
@@ -202,7 +202,7 @@ def _constraint(name: str, given: ParameterConstraints) -> dict[str, Any]:
     if type(given) is not ParameterConstraints or {
             item.name for item in dataclasses.fields(given)} != _CONSTRAINT:
         raise Unrecognised(f"the constraints of table {name}")
-    # The factors are always said: a table with constraints differs from one without.
+    # Always present, because a table with constraints differs from a table without.
     said: dict[str, Any] = {"pooling_factors": list(given.pooling_factors)}
     for key, known in (("sharding_types", SHARDING_TYPES), ("compute_kernels", COMPUTE_KERNELS)):
         values = getattr(given, key)
@@ -210,7 +210,7 @@ def _constraint(name: str, given: ParameterConstraints) -> dict[str, Any]:
             if unknown := set(values) - set(known):
                 raise Unrecognised(f"{sorted(map(str, unknown))[0]} in the {key} of table {name}")
             said[key] = list(dict.fromkeys(values))
-    # TorchRec takes an empty list and a `min_partition` of 0 for none, and a problem does not have them.
+    # TorchRec ignores an empty list and a `min_partition` of 0, which problems do not allow.
     unsaid = {"min_partition": (None, 0)}
     said |= {key: getattr(given, key) for key in _PLAIN
              if getattr(given, key) not in unsaid.get(key, (None, []))}

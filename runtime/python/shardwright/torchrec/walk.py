@@ -32,7 +32,7 @@ class Table:
     is_pooled: bool
     dependency: str | None
     sharder: ModuleSharder[nn.Module]
-    buckets: int | None  # of zero-collision hashing
+    buckets: int | None  # of zero-collision hashing; None without it
     # Arguments of ShardingOption other than costs, from the table's constraints.
     attributes: dict[str, Any]
 

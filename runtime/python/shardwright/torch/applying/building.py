@@ -36,7 +36,7 @@ class Leaving:
     role: str
     target: str
     layout: Layout
-    source: Value  # of the graph
+    source: Value  # the value of the graph that it is made of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Programs:
     backward: Program  # keeps gradients
     entering: tuple[Entering, ...]  # parameters, buffers and inputs; then tangents
     leaving: tuple[Leaving, ...]
-    saved: frozenset[Value]  # of the forward program, for the backward program
+    saved: frozenset[Value]  # values of the forward program that the backward program reads
 
     def enter(self, role: str) -> list[Entering]:
         return [each for each in self.entering if each.role == role]
@@ -74,7 +74,7 @@ class _Builder:
     state: RandomState
     rows: dict[str, NodePlan] = field(default_factory=dict)
     layouts: dict[Value, Layout] = field(default_factory=dict)
-    known: dict[Layout, Layout] = field(default_factory=dict)  # equal ones are one object
+    known: dict[Layout, Layout] = field(default_factory=dict)  # layouts by themselves, so that equal ones are one object
 
     def programs(self) -> Programs:
         self._read_plan()

@@ -19,7 +19,7 @@ from .layouts import word_of_placement
 from .operators import RandomState
 from .planning import from_all_ranks, plan_on_first_rank
 
-# The mode, which parameters require gradients and, of each tensor argument, shape, dtype and whether it requires one.
+# The mode, which parameters require gradients, and shape, dtype and requires_grad of each tensor argument.
 _Key = tuple[Any, ...]
 Placements = Mapping[str, Mapping[str, Sequence[str]]]
 
@@ -40,7 +40,7 @@ class Graphs:
     model: torch.nn.Module  # the code that is traced
     mesh: DeviceMesh
     state: RandomState
-    options: Mapping[str, Any]  # of plan()
+    options: Mapping[str, Any]  # arguments of plan()
     placements: Placements
     recomputed: tuple[str, ...]  # blocks whose forward is computed again in the backward
     known: dict[_Key, Planned] = field(default_factory=dict)

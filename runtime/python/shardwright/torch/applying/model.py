@@ -182,7 +182,7 @@ class _Row:
     """What the operators of a module take, without those of its children."""
 
     parameters: list[str] = field(default_factory=list)  # "weight S0 R"
-    last: NodePlan | None = None  # of the forward
+    last: NodePlan | None = None  # of the forward's operators
     operators: int = 0
     compute_us: float = 0.0
     redistributions: int = 0

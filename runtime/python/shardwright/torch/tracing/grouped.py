@@ -17,10 +17,10 @@ from .pieces import Piece
 _aten = torch.ops.aten
 Pieces = Sequence["Piece | None"]
 Function = Callable[..., Any]
-# Operators of the package transformers, which need not be there, for dtypes that torch's has no kernel of.
+# Operators of the package transformers, if installed, for dtypes that torch's kernel does not take.
 FALLBACK = "transformers.grouped_mm_fallback.default"
 FALLBACK_BACKWARD = "transformers.grouped_mm_fallback_backward.default"
-# Torch's kernel takes rows that begin at a multiple of so many bytes.
+# In bytes. Torch's kernel takes matrices whose rows begin at multiples of this.
 ALIGNMENT = 16
 
 

@@ -67,7 +67,7 @@ class JointGraph:
     result: OutputLayout  # from outputs of role "output" to what the model returns
     backward: frozenset[Node]  # all others are forward
     tied: Mapping[str, str]  # name of a parameter or buffer -> the name that stands for it
-    constants: Mapping[str, Tensor]  # get_attr nodes: tensors that are no buffers
+    constants: Mapping[str, Tensor]  # by name of a get_attr node: tensors that are no buffers
 
 
 class _Flat(torch.nn.Module):  # type: ignore[misc]

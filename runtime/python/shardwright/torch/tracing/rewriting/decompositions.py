@@ -76,8 +76,8 @@ def _batch_norm(tensor: Tensor, weight: Tensor | None, bias: Tensor | None,
     return tuple(result)
 
 
-# Losses become elementwise operators and a sum, which may be partial; the others have no rule in
-# torch, or one for the batch alone, while their parts have one for every dimension.
+# Losses become elementwise operators and a sum, which may be partial. Torch has no rule for the other
+# operators, or one for the batch only, but it has rules for every dimension of their parts.
 _TORCHS = (
     _aten.nll_loss_forward, _aten.nll_loss_backward, _aten.nll_loss2d_forward,
     _aten.nll_loss2d_backward, _aten.mse_loss, _aten.mse_loss_backward, _aten.smooth_l1_loss,

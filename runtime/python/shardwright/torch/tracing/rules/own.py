@@ -191,10 +191,10 @@ def _factory(call: Call) -> list[Entry]:
     return entries
 
 
-# With a size among their arguments.
+# Operators with a size among their arguments.
 _SIZED = (_aten.new_zeros.default, _aten.new_ones.default, _aten.new_full.default,
           _aten.new_empty.default, _aten.new_empty_strided.default)
-# Random numbers in the shape of their argument, whose values do not count.
+# Operators that draw random numbers in the shape of their argument, whose values do not matter.
 _DRAWN = (_aten.uniform.default, _aten.exponential.default, _aten.bernoulli.p, _aten.geometric.default,
           _aten.log_normal.default, _aten.cauchy.default, _aten.normal_functional.default)
 _OWN: dict[object, Callable[[Call], "list[Entry] | None"]] = {

@@ -18,13 +18,13 @@ _aten = torch.ops.aten
 POOLS = {2: (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24), 3: (5, 7, 8, 10, 11, 13, 14, 16, 17, 19, 20)}
 # Integers below this may be dimensions, strides or paddings rather than extents.
 _SMALLEST_EXTENT = 9
-# Torch's products of groups take multiples of this, and no numbers of 64 bits.
+# Torch's products of groups need extents that are multiples of this, and take no 64-bit numbers.
 _ALIGNED = 8
 # Elements of a call that is run with its own shapes: some milliseconds for most operators.
 _MOST_ELEMENTS = 1 << 18
 _UNSPECIFIED = (_aten.empty.memory_format, _aten.empty_like.default, _aten.new_empty.default,
                 _aten.new_empty_strided.default)
-# Position of the input among the tensors; the weight follows.
+# Position of the input among the tensor arguments; the weight follows it.
 _CONVOLUTIONS = {_aten.convolution.default: 0, _aten.convolution_backward.default: 1}
 # Operators whose indices count in a dimension of tensor argument 0, and the argument that names it.
 _COUNT_IN = {_aten.gather.default: 1, _aten.scatter_add.default: 1, _aten.index_select.default: 1,

@@ -16,7 +16,7 @@ from .entries import Entry, dim_of
 from .samples import Sample, call_op, samples_of, with_tensors
 
 _LOG = logging.getLogger(__name__)
-# Sums of a few hundred products of numbers of size 1, in 64 bits, and in 32 where there are no others.
+# Relative and absolute, for sums of a few hundred products of numbers near 1, in 64 and in 32 bits.
 _TOLERANCE, _TOLERANCE_32 = 1e-9, 1e-4
 
 
@@ -54,7 +54,7 @@ def _cut(tensor: Tensor, placement: str, ranks: int, generator: torch.Generator)
         sign = 1 if placement == "Pmax" else -1
         return [torch.where(owner == rank, tensor, tensor - sign * noise[rank].abs())
                 for rank in range(ranks)]
-    noise = noise - torch.roll(noise, 1, 0)  # of sum zero
+    noise = noise - torch.roll(noise, 1, 0)  # whose sum over the ranks is zero
     whole = tensor if placement == "Pavg" else tensor / ranks
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         whole = torch.zeros_like(tensor)

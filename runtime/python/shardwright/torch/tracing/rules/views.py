@@ -11,8 +11,8 @@ from ..calls import Call, Meta
 from .entries import PARTIALS, REPLICATE, Entry, replicated, shard
 
 _aten = torch.ops.aten
-# (dimension of the input, or None where the output's dimension repeats; dimension of the output;
-# what the number of pieces must divide, or None)
+# (dimension of the input, or None where the output's dimension repeats the input; dimension of the
+# output; a number that the count of pieces must divide, or None)
 _Pair = tuple["int | None", int, "int | None"]
 
 
