@@ -57,9 +57,13 @@ def data_frame(rows: Sequence[Row]) -> Any:
     return importlib.import_module("pandas").DataFrame(rows)
 
 
-def member(name: str, doc: str) -> Any:
-    """A property of an Answer that reads a member of its JSON; None if it is not there."""
-    return property(lambda answer: answer.data.get(name), doc=doc)
+def member(name: str, doc: str, kind: Callable[[Any], Any] | None = None) -> Any:
+    """A property of an Answer that reads a member of its JSON, None if it is not there, or turns a
+    member that is always there into `kind`.
+    """
+    def read(answer: Answer) -> Any:
+        return answer.data.get(name) if kind is None else kind(answer.data[name])
+    return property(read, doc=doc)
 
 
 class Answer:

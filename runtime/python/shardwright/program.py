@@ -58,8 +58,9 @@ class Transfer(Answer):
 
     _shows_rows = True
 
-    busiest: float = member("busiest", "Load of the busiest rank or link: ms with hosts, or bytes.")
-    lower_bound: float = member("lower_bound", "No plan has a smaller `busiest`.")
+    busiest: float = member(
+        "busiest", "What the busiest rank or link needs: ms with hosts, else bytes.", float)
+    lower_bound: float = member("lower_bound", "No plan has a smaller `busiest`.", float)
     moved_bytes: int = member("moved_bytes", "Bytes sent from rank to rank.")
 
     def _rows(self) -> list[Row]:
