@@ -25,12 +25,15 @@ def cell(text):
     return text.replace("|", "\\|")
 
 
-def row(member):
+def row(name, second, meaning, required, default):
+    notes = ["needed"] * required + [f"default: {default}"] * bool(default)
+    meaning = " ".join([cell(meaning), f"({'; '.join(notes)})" if notes else ""]).strip()
+    return f"| `{name}` | {second} | {meaning} |"
+
+
+def command_row(member):
     on_line = member["flag"] + (f" {member['value']}" if member["flag"].startswith("--") and member["value"] else "")
-    notes = ["needed"] if member["required"] else []
-    notes += [f"default: {member['default']}"] if member["default"] else []
-    return (f"| `{member['name']}` | `{cell(on_line)}` | {cell(member['help'])}"
-            f"{' (' + '; '.join(notes) + ')' if notes else ''} |")
+    return row(member["name"], f"`{cell(on_line)}`", member["help"], member["required"], member["default"])
 
 
 def page(commands):
@@ -38,7 +41,7 @@ def page(commands):
     for command in commands:
         lines += [f"## {command['command']}", "", f"{command['help']}.", "",
                   "| member | on the command line | meaning |", "|---|---|---|",
-                  *(row(member) for member in command["members"]), ""]
+                  *(command_row(member) for member in command["members"]), ""]
     return "\n".join(lines)
 
 
@@ -87,22 +90,19 @@ def members_of(shape, path):
 
 
 def file_row(path, member, required):
-    notes = ["needed"] if required else []
-    notes += [f"default: {json.dumps(member['default'])}"] if "default" in member else []
-    meaning = " ".join([member.get("description", ""), f"({'; '.join(notes)})" if notes else ""]).strip()
-    return f"| `{path}` | {cell(type_of(member))} | {cell(meaning)} |"
+    default = json.dumps(member["default"]) if "default" in member else ""
+    return row(path, cell(type_of(member)), member.get("description", ""), required, cell(default))
 
 
 def files_page(shardwright):
     lines = [FILES_HEAD]
     for kind in json.loads(asked(shardwright, "schema", "--json"))["kinds"]:
         schema = json.loads(asked(shardwright, "schema", kind["kind"]))
-        rows = dict.fromkeys(file_row(*row) for row in members_of(schema, ""))
-        lines += [f"## {kind['kind']}", "", schema["description"], "", "| member | type | meaning |", "|---|---|---|",
-                  *rows, ""]
-        for name, shape in schema.get("$defs", {}).items():
-            lines += [f"`{name}`:", "", "| member | type | meaning |", "|---|---|---|",
-                      *dict.fromkeys(file_row(*row) for row in members_of(shape, "")), ""]
+        parts = {f"## {kind['kind']}\n\n{schema['description']}": schema,
+                 **{f"`{name}`:": shape for name, shape in schema.get("$defs", {}).items()}}
+        for head, shape in parts.items():
+            lines += [head, "", "| member | type | meaning |", "|---|---|---|",
+                      *dict.fromkeys(file_row(*member) for member in members_of(shape, "")), ""]
     return "\n".join(lines)
 
 

@@ -204,7 +204,7 @@ Result<Answer> answer(const PlanRequest& request, const Watch& watch) {
   }
   if (request.memory_slack)
     SHARDWRIGHT_RETURN_IF_ERROR(balance_memory(*request.memory_slack, options, *result));
-  if (!request.no_what_if) result->what_ifs = plan_what_ifs(*result, options);
+  if (request.what_if) result->what_ifs = plan_what_ifs(*result, options);
   log_work(*result, watch.log);
   Answer planned = plan_answer(std::make_shared<const EmbeddingPlanResult>(std::move(*result)),
                                json_options(request.contents, request.options, loaded),

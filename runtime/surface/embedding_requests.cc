@@ -1,6 +1,7 @@
 #include "runtime/surface/embedding_requests.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -275,9 +276,11 @@ void describe(PlanRequest& request, Fields& fields) {
              "Lower the memory of the fullest rank, for at most this share of the rating (0.001)",
              decimal_number(" below 1", true))
       .advanced();
+  static constexpr std::array<std::string_view, 2> kNoYes{"no", "yes"};
   fields
-      .flag("no_what_if", request.no_what_if,
-            "Do not plan for other machines: the verdict then says nothing of them")
+      .choice("what_if", request.what_if, "answer", kNoYes,
+              "Plan for other machines, too: the verdict then says what they would change")
+      .shows("yes")
       .advanced();
   describe(request.options, request.contents, fields);
 }

@@ -80,7 +80,7 @@ struct PlanRequest {
   Input reuse;                         // optional; a plan to reuse as the answer if it holds
   Input resume;                        // optional; a checkpoint or answer of best mode to continue
   std::optional<double> memory_slack;  // see balance_memory(); absent = not balanced
-  bool no_what_if = false;             // the verdict has no plans for other machines
+  bool what_if = true;                 // plan for other machines; see plan_what_ifs()
 };
 
 // shardwright replan

@@ -20,7 +20,7 @@ from test_torchrec_plans import WORK, described
 from shardwright import InvalidInputError
 from shardwright.torchrec import (EmbeddingShardingPlanner, ShardwrightPartitioner,
                                   ShardwrightProposer, enumeration)
-from shardwright.torchrec.proposals import ProposedPlan
+from shardwright.torchrec.planner import ProposedPlan
 
 
 class Delegated(unittest.TestCase):

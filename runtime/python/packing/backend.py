@@ -16,44 +16,46 @@ from scikit_build_core.build import (build_sdist, get_requires_for_build_editabl
 _INTERVAL_S = 10.0
 
 
-def _all_commands(log: Path) -> int:
-    """How many commands the build has at most: what ninja skips counts, too."""
+def _lines(path: Path) -> list[str]:
     try:
-        text = log.with_name("build.ninja").read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8").splitlines()
     except OSError:
-        return 0
-    return sum(line.startswith("build ") and "_COMPILER__" in line for line in text.splitlines())
+        return []
+
+
+def _all_commands(log: Path) -> int:
+    """The commands that a build has at most, with those that ninja skips."""
+    return sum(line.startswith("build ") and "_COMPILER__" in line
+               for line in _lines(log.with_name("build.ninja")))
 
 
 def _commands(log: Path) -> int:
-    """How many commands ninja has finished in this build, by its log."""
-    try:
-        return sum(not line.startswith("#") for line in log.read_text(encoding="utf-8").splitlines())
-    except OSError:
-        return 0
+    """The commands that ninja has finished in this build, by its log."""
+    return sum(not line.startswith("#") for line in _lines(log))
 
 
-def _folders() -> set[Path]:
-    """Where builds may be: in the tree, and in a source distribution."""
+def _logs() -> set[Path]:
+    """The logs of builds, which may be in the tree and in a source distribution."""
     return {log for root in (Path("../../build/python"), Path("build"))
             for log in root.glob("*/.ninja_log")}
 
 
 @contextmanager
 def _progress() -> Iterator[None]:
-    """pip shows nothing of a build that goes well, so this writes to the terminal, if there is one."""
+    """Writes to the terminal, if there is one, because pip shows nothing of a build that goes well.
+    """
     try:
         terminal = open("/dev/tty", "w", encoding="utf-8")
     except OSError:
         yield
         return
-    before = {log: _commands(log) for log in _folders()}
+    before = {log: _commands(log) for log in _logs()}
     done = threading.Event()
 
     def tell() -> None:
         told = 0
         while not done.wait(_INTERVAL_S):
-            counts = [(_commands(log) - before.get(log, 0), _all_commands(log)) for log in _folders()]
+            counts = [(_commands(log) - before.get(log, 0), _all_commands(log)) for log in _logs()]
             count, most = max(counts, default=(0, 0))
             if count > told:
                 told = count

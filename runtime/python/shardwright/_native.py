@@ -152,14 +152,9 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
 }
 
 _ERRORS: Final[dict[int, type[errors.ShardwrightError]]] = {
-    1: errors.InvalidInputError,
-    2: errors.InvalidHandleError,
-    3: errors.InvalidInputError,
-    4: errors.InfeasibleError,
-    5: errors.StoppedError,
-    6: errors.VerificationError,
-    7: errors.UnsupportedError,
-    9: errors.NoPlanError,
+    1: errors.InvalidInputError, 2: errors.InvalidHandleError, 3: errors.InvalidInputError,
+    4: errors.InfeasibleError, 5: errors.StoppedError, 6: errors.VerificationError,
+    7: errors.UnsupportedError, 9: errors.NoPlanError,
 }
 _BUFFER_TOO_SMALL: Final = 8
 _OUT_OF_MEMORY: Final = 10
@@ -245,12 +240,12 @@ def filled(structure: Any, name: str, *arguments: Any) -> Any:
     return structure
 
 
-def field(structure: str, name: str, doc: str) -> Any:
-    """A property with a member of the structure that is the attribute `structure` of an object.
-    Numbers that are not finite are None.
+def field(name: str, doc: str) -> Any:
+    """A property that reads a member of the structure in the attribute `_info`. Numbers that are
+    not finite are None.
     """
     def read(owner: Any) -> Any:
-        value = getattr(getattr(owner, structure), name)
+        value = getattr(owner._info, name)
         return value if isinstance(value, int) or math.isfinite(value) else None
     return property(read, doc=doc)
 
@@ -260,7 +255,8 @@ def buffers(kind: type[_Sized], lengths: Mapping[str, int], **counts: int) -> An
 
     An array has at least one element, because an empty array has no address.
     """
-    pointers = dict(kind._fields_)  # type: ignore[arg-type]
+    types: Any = kind._fields_
+    pointers = dict(types)
     return kind(**counts, **{name: (pointers[name]._type_ * max(length, 1))()
                              for name, length in lengths.items()})
 

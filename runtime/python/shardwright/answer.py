@@ -12,6 +12,7 @@ from typing import Any, Callable, Literal, Mapping, Sequence, TypeVar, Union
 
 from . import _native
 from .arguments import json_of, request
+from .display import table
 from .progress import Progress, Watch
 
 Outcome = Literal["done", "nothing fits", "nothing found", "violation", "not verified"]
@@ -19,7 +20,20 @@ _OUTCOMES: tuple[Outcome, ...] = ("done", "nothing fits", "nothing found", "viol
                                   "not verified")
 ProgressLike = Union[bool, Callable[[Progress], object], None]
 AnswerType = TypeVar("AnswerType", bound="Answer")
+Made = TypeVar("Made")
 Row = Mapping[str, Any]
+
+
+def made(kind: Callable[..., Made], read: Mapping[str, Any], **values: Any) -> Made:
+    """An object of a dataclass from the members of a JSON object that have the names of its fields,
+    with tuples for lists. `values` take precedence.
+    """
+    found = {name: tuples(read[name]) for name in kind.__annotations__ if name in read}
+    return kind(**{**found, **values})
+
+
+def tuples(value: Any) -> Any:
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 class Cancel(_native.Closable):
@@ -43,16 +57,19 @@ def data_frame(rows: Sequence[Row]) -> Any:
     return importlib.import_module("pandas").DataFrame(rows)
 
 
-def member(name: str, doc: str, default: object = None) -> Any:
-    """A property of an Answer that reads a member of its JSON, or `default` if it is not there."""
-    return property(lambda answer: answer.data.get(name, default), doc=doc)
+def member(name: str, doc: str, kind: Callable[[Any], Any] | None = None) -> Any:
+    """A property of an Answer that reads a member of its JSON, None if it is not there, or turns a
+    member that is always there into `kind`.
+    """
+    def read(answer: Answer) -> Any:
+        return answer.data.get(name) if kind is None else kind(answer.data[name])
+    return property(read, doc=doc)
 
 
 class Answer:
-    """What a command answered. `str` gives the command's text; a notebook shows the rows.
+    """What a command answered. `str` gives the command's text. Thread safety: any."""
 
-    Thread safety: any.
-    """
+    _shows_rows = False  # True: a notebook shows the rows instead of the text
 
     def __init__(self, text: str | None, handle: _native.Handle | None = None) -> None:
         self._handle = handle
@@ -61,11 +78,8 @@ class Answer:
 
     @classmethod
     def load(cls: type[AnswerType], path: str | os.PathLike[str]) -> AnswerType:
-        """Reads what `save` or `shardwright ... -o` wrote. Raises OSError, and ValueError for a
-        file that is no JSON.
-
-        Text and page are those of `shardwright report`. They say less than the command's where these
-        need more than the answer.
+        """Reads what `save` or `shardwright ... -o` wrote. Text and page are those of `shardwright
+        report`, which may say less. Raises OSError, and ValueError for a file that is no JSON.
         """
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -90,12 +104,12 @@ class Answer:
 
     @property
     def outcome(self) -> Outcome:
-        """What the exit status of the command says. "done" for a loaded answer."""
+        """The meaning of the command's exit status. "done" for a loaded answer."""
         return _OUTCOMES[self._summary()[0]]
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the command would print to standard error, a sentence each."""
+        """The sentences that the command would print to standard error."""
         if self._handle is None:
             return ()
         return tuple(_native.text_of("answer_warning", self._handle.value, index)
@@ -108,8 +122,8 @@ class Answer:
         return outcome.value, warnings.value
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the HTML page of `shardwright ... --report`, for a loaded answer the page of
-        `shardwright report`. Raises UnsupportedError if the command has no page.
+        """Writes the HTML page of `shardwright ... --report`, or of `shardwright report` for a
+        loaded answer. Raises UnsupportedError if the command has no page.
         """
         write(path, _native.text_of("answer_to_html", self._shown().value))
 
@@ -130,7 +144,7 @@ class Answer:
         return list(self.data) if isinstance(self.data, list) else [self.data]
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return table(self._rows()) if self._shows_rows else f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         return _native.text_of("answer_to_text", self._shown().value, 0)
@@ -140,29 +154,26 @@ class Answer:
 
 
 def ask_for(kind: type[AnswerType], command: str, arguments: Mapping[str, Any]) -> AnswerType:
-    """Answers a command as an object of type `kind`.
-
-    `arguments` has the members of the request, and may have the `progress` and `cancel` of the call.
-    Functions whose parameters are named like the members pass their `locals()`. Members that are
-    None are left out.
+    """Answers a command as an object of type `kind`. `arguments` has the members of the request and
+    may have the `progress` and `cancel` of the call; members that are None are left out. Functions
+    whose parameters have the names of the members pass their `locals()`.
     """
     members = dict(arguments)
-    watch, cancel = Watch(members.pop("progress", None)), members.pop("cancel", None)
-    return kind(None, handle_for(command, request(command, members), watch, cancel))
+    progress, cancel = members.pop("progress", None), members.pop("cancel", None)
+    return kind(None, handle_for(command, request(command, members), Watch(progress), cancel))
 
 
 def handle_for(command: str, text: bytes, watch: Watch, cancel: Cancel | None = None,
                **options: int | None) -> _native.Handle:
     """The answer of a command. `options` are further members of `AskOptions`. Raises TypeError for
-    a `cancel` of another type.
+    another type of `cancel`.
     """
     if cancel is not None and not isinstance(cancel, Cancel):
         raise TypeError(f"cancel must be a shardwright.Cancel, not {type(cancel).__name__}")
     given = _native.AskOptions(cancel=None if cancel is None else cancel._handle.value, **options)
     with watch:
         watch.attach(given)
-        return watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)),
-                         byref(given))
+        return watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)), byref(given))
 
 
 def ask(command: str, request: Mapping[str, Any] | str | bytes, *, progress: ProgressLike = None,
@@ -170,8 +181,7 @@ def ask(command: str, request: Mapping[str, Any] | str | bytes, *, progress: Pro
     """Answers any command: `ask("operators solve", {"instance": "instance.json"})`.
 
     The members of the request are the command's files and flags, with `_` for `-`;
-    runtime/cli/REFERENCE.md has all of them. The functions of this package do the same with types.
-    Raises as they do.
+    runtime/cli/REFERENCE.md has all of them. Raises what the function for the command raises.
     """
     if isinstance(request, Mapping):
         request = json_of(request, "request")

@@ -117,7 +117,7 @@ def is_frame(value: object) -> bool:
 
 
 def tables_of(frame: Any) -> dict[str, Any]:
-    """A problem whose tables are the rows. A cell that is missing is a member that is not there."""
+    """A problem whose tables are the rows. A missing cell means that the table lacks the member."""
     rows = json.loads(frame.to_json(orient="records"))
     return {"tables": [{key: cell for key, cell in row.items() if cell is not None} for row in rows]}
 
@@ -199,8 +199,8 @@ def _member(member: Mapping[str, Any], value: object) -> str:
 
 
 def request(command: str, members: Mapping[str, object]) -> bytes:
-    """The text of a request. What is None is left out. Raises TypeError for a member that the
-    command has not, or of a wrong type.
+    """The text of a request without members that are None. Raises TypeError for members of a wrong
+    type, and for members that the command does not have.
     """
     known = _members(command)
     texts = []

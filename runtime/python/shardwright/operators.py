@@ -10,7 +10,6 @@ from typing import Literal, SupportsIndex
 
 from .answer import Answer, Cancel, ProgressLike, Row, ask_for, member
 from .arguments import Document, Mesh, Size
-from .display import table
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -82,11 +81,10 @@ class MeshPlan(Answer):
 class MeshSweep(Answer):
     """The answer of `sweep`: every mesh, the fastest first."""
 
+    _shows_rows = True
+
     def _rows(self) -> list[Row]:
         return [{**found, "mesh": tuple(found["mesh"]["shape"])} for found in self.data["meshes"]]
-
-    def _repr_html_(self) -> str:
-        return table(self._rows())
 
 
 def build(graph: Document, mesh: Mesh, *, threads: SupportsIndex = 0) -> CostInstance:

@@ -46,12 +46,13 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
     `machine` takes the place of what the problem says, as in `Problem`: `ranks=16, hbm="80GiB"`.
     `search_space` replaces the enumerated options and their estimated costs.
 
-    `threads` 0 means all cores. `time_limit` is in seconds, `work_limit` in work steps, which do not
-    depend on the machine. Best mode without any limit stops after about two seconds of work. `lanes`
-    is the number of searches of best mode that run side by side (32 by default), on any number of
-    threads; it decides what is found. `progress` is True for a tqdm bar, if tqdm is installed, or a
-    function that takes a Progress. If the function raises, planning stops and the exception is raised
-    again; the same holds for Ctrl-C. `cancel` stops the search with the best plan so far.
+    `threads` 0 means all cores. `time_limit` is in seconds, `work_limit` in work steps, which do
+    not depend on the machine. Best mode without any limit stops after about two seconds of work.
+    `lanes` is the number of searches of best mode that run side by side (32 by default), on any
+    number of threads; it decides what is found. `progress` is True for a tqdm bar, if tqdm is
+    installed, or a function that takes a Progress. If the function raises, planning stops and the
+    exception is raised again; the same holds for Ctrl-C. `cancel` stops the search with the best
+    plan so far.
 
     With an `exchange`, several processes call this with equal arguments other than `threads`.
     Process p searches with `seed` + p, and all results have the best plan of all, each beside the
@@ -73,7 +74,7 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
         return _planned("plan", {
             "mode": mode, "threads": threads, "time_limit": time_limit, "work_limit": work_limit,
             "seed": seed, "lanes": lanes, "reuse": reuse, "resume": resume,
-            "memory_slack": memory_slack, "no_what_if": not what_if}, read, search_space,
+            "memory_slack": memory_slack, "what_if": "yes" if what_if else "no"}, read, search_space,
             Watch(progress, session), cancel)
     finally:
         if session is not None:
@@ -81,7 +82,8 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
 
 
 def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float | None = None,
-           max_move: int | str | None = None, mode: Mode = "best", search_space: SearchSpace | None = None,
+           max_move: int | str | None = None, mode: Mode = "best",
+           search_space: SearchSpace | None = None,
            threads: SupportsIndex = 0, time_limit: float | None = None,
            work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
            lanes: SupportsIndex | None = None,
@@ -96,6 +98,6 @@ def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float 
     """
     read = as_problem(problem, **machine)
     return _planned("replan", {
-        "plan": old_plan, "migration_weight": migration_weight, "max_move": max_move, "mode": mode, "threads": threads,
-        "time_limit": time_limit, "work_limit": work_limit, "seed": seed, "lanes": lanes}, read,
+        "plan": old_plan, "migration_weight": migration_weight, "max_move": max_move, "mode": mode,
+        "threads": threads, "time_limit": time_limit, "work_limit": work_limit, "seed": seed, "lanes": lanes}, read,
         search_space, Watch(progress), cancel)

@@ -28,13 +28,14 @@ class Problem(_native.Closable):
         if isinstance(problem, (str, bytes)):
             problem = decoded(problem, "problem")
             if not (problem.lstrip().startswith("{") or "\n" in problem):
-                raise InvalidInputError("is no JSON object; Problem.from_file reads files", "problem")
+                raise InvalidInputError("is no JSON object; Problem.from_file reads files",
+                                        "problem")
         elif not isinstance(problem, Mapping):
             raise TypeError(f"problem must be a dict or JSON text, not {type(problem).__name__}")
         self._read(document(problem, "problem"), machine)
 
     def _read(self, fragment: str, machine: Machine) -> None:
-        self._fragment = fragment  # of requests
+        self._fragment = fragment  # the JSON of the problem in requests
         self._machine = machine
         text = request("enumerate", {"problem": Fragment(fragment), **machine})
         self._handle = _native.Handle("problem", "problem_from_request", text, len(text))
@@ -53,9 +54,9 @@ class Problem(_native.Closable):
     def _info(self) -> Any:
         return _native.filled(_native.ProblemInfo(), "problem_sizes", self._handle.value)
 
-    num_ranks: int = _native.field("_info", "num_ranks", "Number of ranks.")
-    ranks_per_host: int = _native.field("_info", "ranks_per_host", "Number of ranks of one host.")
-    batch_size: int = _native.field("_info", "batch_size", "Samples per rank.")
+    num_ranks: int = _native.field("num_ranks", "Number of ranks.")
+    ranks_per_host: int = _native.field("ranks_per_host", "Number of ranks of one host.")
+    batch_size: int = _native.field("batch_size", "Samples per rank.")
 
     @property
     def table_names(self) -> tuple[str, ...]:
@@ -94,7 +95,7 @@ class SearchSpace(_native.Closable):
     def _info(self) -> Any:
         return _native.filled(_native.SearchSpaceInfo(), "search_space_sizes", self._handle.value)
 
-    num_shards: int = _native.field("_info", "num_shards", "Number of shards of all options.")
+    num_shards: int = _native.field("num_shards", "Number of shards of all options.")
 
     def __len__(self) -> int:
         return int(self._info.num_options)
@@ -143,11 +144,12 @@ def as_problem(problem: ProblemLike, **machine: Unpack[Machine]) -> Problem:
         if machine:
             raise TypeError("give the machine to shardwright.Problem, or a problem that is none yet")
         return problem
-    if is_frame(problem):
-        problem = tables_of(problem)
-    is_path = isinstance(problem, PathLike) or isinstance(problem, str) and not (
-        problem.lstrip().startswith("{") or "\n" in problem)
-    return (Problem.from_file if is_path else Problem)(problem, **machine)  # type: ignore[arg-type]
+    if isinstance(problem, (Mapping, bytes)) or isinstance(problem, str) and (
+            problem.lstrip().startswith("{") or "\n" in problem):
+        return Problem(problem, **machine)
+    if isinstance(problem, (str, PathLike)):
+        return Problem.from_file(problem, **machine)
+    return Problem(tables_of(problem), **machine)
 
 
 def problem_members(problem: ProblemLike, machine: Machine) -> dict[str, object]:

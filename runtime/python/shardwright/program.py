@@ -9,7 +9,6 @@ from typing import SupportsIndex
 
 from .answer import Answer, Cancel, Row, ask_for, member
 from .arguments import Document, Size
-from .display import table
 
 
 class Reshards(Answer):
@@ -24,13 +23,12 @@ class Reshards(Answer):
 class Programs(Answer):
     """The answer of `apply`: the program of every rank."""
 
+    _shows_rows = True
+
     def _rows(self) -> list[Row]:
         return [{"program": program["name"], "rank": rank["rank"], "operators": len(rank["ops"]),
                  **rank["counters"]}
                 for program in self.data["programs"] for rank in program["ranks"]]
-
-    def _repr_html_(self) -> str:
-        return table(self._rows())
 
 
 class Redistribution(Answer):
@@ -58,22 +56,22 @@ class Redistribution(Answer):
 class Transfer(Answer):
     """The answer of `transfer`: who sends what to whom, in which rounds."""
 
-    busiest: float = member("busiest", "Load of the busiest rank or link: ms with hosts, else bytes.")
-    lower_bound: float = member("lower_bound", "No plan has a smaller `busiest`.")
+    _shows_rows = True
+
+    busiest: float = member(
+        "busiest", "What the busiest rank or link needs: ms with hosts, else bytes.", float)
+    lower_bound: float = member("lower_bound", "No plan has a smaller `busiest`.", float)
     moved_bytes: int = member("moved_bytes", "Bytes sent from rank to rank.")
 
     def _rows(self) -> list[Row]:
         return [dict(zip(("rank", "sent", "received", "kept"), row)) for row in self.data["ranks"]]
 
-    def _repr_html_(self) -> str:
-        return table(self._rows())
-
 
 def reshard(cases: Document, *, compat: bool = False, legacy_sync: bool = False) -> Reshards:
     """Plans how tensors get from one placement to another, rank by rank.
 
-    With `compat`, plans as Paddle does, instead of the cheapest way known. With `legacy_sync`, counts
-    a synchronisation before every inserted operator, as Paddle does.
+    With `compat`, plans as Paddle does, instead of the cheapest way known. With `legacy_sync`,
+    counts a synchronisation before every inserted operator, as Paddle does.
     """
     return ask_for(Reshards, "program reshard", locals())
 
@@ -92,18 +90,16 @@ def apply(program: Document, *, full: bool = False, startup: Document | None = N
 
 def redistribute(redistribution: Document, *, front: bool = False,
                  cancel: Cancel | None = None) -> Redistribution:
-    """Finds the cheapest way of one tensor from one placement to another.
-
-    With `front`, also the paths that no other one beats in both time and memory.
+    """Finds the cheapest way of one tensor from one placement to another. With `front`, also all
+    ways that no other way beats in both time and memory.
     """
     return ask_for(Redistribution, "program redistribute", locals())
 
 
 def transfer(transfer: Document, *, memory: Size | None = None, message_bytes: Size | None = None,
              full: bool = False, cancel: Cancel | None = None) -> Transfer:
-    """Plans how all tensors of a model move from one layout to another.
-
-    `memory` is what a rank may send, and receive, in a round; `message_bytes` the most of a message.
+    """Plans how all tensors of a model move from one layout to another. `memory` bounds the bytes
+    that a rank sends, and those that it receives, in a round; `message_bytes` bounds a message.
     With `full`, the text has a row for every rank.
     """
     return ask_for(Transfer, "program transfer", locals())

@@ -30,8 +30,8 @@ class Progress:
 def _progress_of(found: _native.Progress) -> Progress:
     return Progress(
         work_steps=found.work_steps, work_limit=found.work_limit or None, proposals=found.proposals,
-        proposals_at_most=found.proposals_at_most, rating=found.rating if found.has_rating else None,
-        lower_bound=found.lower_bound or None, elapsed=found.elapsed_s)
+        proposals_at_most=found.proposals_at_most, lower_bound=found.lower_bound or None,
+        rating=found.rating if found.has_rating else None, elapsed=found.elapsed_s)
 
 
 class _Bar:
@@ -56,10 +56,9 @@ class _Bar:
 
 
 class Exchange(Protocol):
-    """Other processes that plan the same problem: an all-gather of bytes.
-
-    `process` of `processes` is this one. All processes call `all_gather` equally often; it sends a
-    message to all of them and returns the messages of all, by process.
+    """Other processes that plan the same problem: an all-gather of bytes. This process has the
+    number `process`. All processes call `all_gather` equally often. It sends a message to all
+    processes, and returns the messages of all, by process.
     """
 
     @property
@@ -91,7 +90,7 @@ class Session:
         return self._exchange.processes
 
     def all_gather(self, message: bytes) -> Sequence[bytes]:
-        self._ended = True  # also if this fails
+        self._ended = True  # also if all_gather raises
         found = self._exchange.all_gather(message)
         if len(found) != self.processes:
             raise ValueError(f"all_gather returned {len(found)} messages of {self.processes} "
@@ -198,7 +197,7 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         if isinstance(self._tell, _Bar):
             self._tell.close()
-        # Breaks the cycle of this object and its callbacks.
+        # The callbacks refer to this object, so it would not be freed at once.
         self._callback = _native.ProgressCallback()
         self._gather = _native.GatherCallback()
         self._raised = None

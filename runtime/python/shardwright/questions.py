@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence, SupportsIndex, Union
 
-from .answer import Answer, AnswerType, Cancel, ProgressLike, Row, ask_for, member
+from .answer import Answer, AnswerType, Cancel, ProgressLike, Row, ask_for, made, member
 from .arguments import Counts, Document, Machine, Mode, Size
-from .display import table
 from .problem import ProblemLike, SearchSpace, as_problem, problem_members
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Options = Union[SearchSpace, Document]  # what somebody else computed
+Options = Union[SearchSpace, Document]  # options that somebody else computed
 
 
 class Verification(Answer):
@@ -31,7 +30,7 @@ class Verification(Answer):
 
     @property
     def repeated(self) -> tuple[str, ...]:
-        """Claims whose check repeated a search of all plans with the engine that proofs use."""
+        """Claims whose check repeated a search of all plans with the engine that proves bounds."""
         return tuple(_finding(found) for found in self.data["repeated"])
 
     def __bool__(self) -> bool:
@@ -55,7 +54,7 @@ class OptionInPlan:
     sharding_type: str
     compute_kernel: str
     load_factor: float | None
-    rating: float | None  # of the plan with it
+    rating: float | None  # of the plan with this option
     rating_change: float | None
     busiest_rank: int | None
     hbm: int  # bytes; ddr likewise
@@ -66,14 +65,15 @@ class OptionInPlan:
 class Explanation(Answer):
     """The answer of `explain`: why every table is sharded as it is, or why nothing fits."""
 
+    _shows_rows = True
+
     feasible: bool = member("feasible", "False if nothing fits; see `reason` and `remedies` then.")
 
     @property
     def options(self) -> tuple[OptionInPlan, ...]:
         """All options of all tables. Empty if nothing fits."""
-        return tuple(OptionInPlan(**{
-            **{name: option[name] for name in OptionInPlan.__annotations__ if name != "table"},
-            "table": one["table"], "ranks": tuple(option["ranks"] or ())})
+        return tuple(
+            made(OptionInPlan, option, table=one["table"], ranks=tuple(option["ranks"] or ()))
             for one in self.data.get("tables", ()) for option in one["options"])
 
     @property
@@ -95,9 +95,6 @@ class Explanation(Answer):
     def _rows(self) -> list[Row]:
         return [vars(option) for option in self.options] if self.feasible else list(self.remedies)
 
-    def _repr_html_(self) -> str:
-        return table(self._rows())
-
 
 @dataclass(frozen=True)
 class SweepPoint:
@@ -110,28 +107,26 @@ class SweepPoint:
     fits: bool
     rating: float | None
     lower_bound: float | None
-    why: str | None  # nothing fits
-    samples_per_second: float | None  # of all ranks, by the rating
-    price_per_hour: float | None  # of all ranks
-    price_per_billion_samples: float | None
-    pareto: bool  # no other machine is as fast for as little
+    why: str | None = None  # why nothing fits; None if something fits
+    samples_per_second: float | None = None  # of all ranks, by the rating
+    price_per_hour: float | None = None  # of all ranks
+    price_per_billion_samples: float | None = None
+    pareto: bool = False  # True: no other machine is as fast for the same price or less
 
 
 class Sweep(Answer):
     """The answer of `sweep`."""
 
+    _shows_rows = True
+
     @property
     def points(self) -> tuple[SweepPoint, ...]:
         """Every machine, by ranks, batch size and memory."""
-        return tuple(SweepPoint(**{**{name: read.get(name) for name in SweepPoint.__annotations__},
-                                   "rating": read["best_rating"], "pareto": bool(read.get("pareto"))})
+        return tuple(made(SweepPoint, read, rating=read["best_rating"])
                      for read in self.data["points"])
 
     def _rows(self) -> list[Row]:
         return [vars(point) for point in self.points]
-
-    def _repr_html_(self) -> str:
-        return table(self._rows())
 
 
 class Diff(Answer):
@@ -139,8 +134,8 @@ class Diff(Answer):
 
     kind: Literal["plans", "problems"] = member("kind", "What was compared.")
     same: bool = member("same", "True if nothing differs.")
-    moved_bytes: int | None = member("moved_bytes", "Bytes that moved of tables that both plans have; "
-                                     "None for problems, and if a size is not known.")
+    moved_bytes: int | None = member("moved_bytes", "Bytes that moved, of tables in both plans; None "
+                                     "for problems, and if a size is not known.")
 
     def __bool__(self) -> bool:
         return not self.same
@@ -160,24 +155,22 @@ def verify(problem: ProblemLike, plan: Document, *, old_plan: Document | None = 
            time_limit: float | None = None, **machine: Unpack[Machine]) -> Verification:
     """Recomputes what a plan claims, including the proof of its bound.
 
-    `plan` is a result, or a plan file: its path, dict or JSON text. An answer of `replan` also needs
-    the `old_plan` that it began with. A false claim is a violation in the answer, not an exception;
-    so is a claim that matters and cannot be checked, for instance within `time_limit` seconds. Raises
-    InvalidInputError if the problem or a plan cannot be read.
+    `plan` is a result, or a plan file: its path, dict or JSON text. An answer of `replan` also
+    needs the `old_plan` that it began with. A false claim is a violation in the answer, not an
+    exception; so is a claim that matters and cannot be checked, for instance within `time_limit`
+    seconds. Raises InvalidInputError if the problem or a plan cannot be read.
     """
     return _ask_about(Verification, "verify", locals())
 
 
 def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | None = None,
-            mode: Mode = "best", search_space: Options | None = None,
-            threads: SupportsIndex = 0, time_limit: float | None = None,
-            work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
-            lanes: SupportsIndex | None = None,
+            mode: Mode = "best", search_space: Options | None = None, threads: SupportsIndex = 0,
+            time_limit: float | None = None, work_limit: SupportsIndex | None = None,
+            seed: SupportsIndex = 0, lanes: SupportsIndex | None = None,
             progress: ProgressLike = None, cancel: Cancel | None = None,
             **machine: Unpack[Machine]) -> Explanation:
-    """Says why every table is sharded as it is, or why nothing fits and what would help.
-
-    Without a `plan` the problem is planned first. `table` is the name of the only one to explain.
+    """Says why every table is sharded as it is, or why nothing fits and what would help. Without a
+    `plan`, the problem is planned first. Given the name of a `table`, explains this table only.
     """
     return _ask_about(Explanation, "explain", locals())
 
@@ -196,8 +189,8 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> Sweep:
     """Plans for every combination of these lists: what fits, how fast, which is the smallest.
 
-    `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each of them. `price` is
-    that of a rank for an hour: one number, or one for every size of `hbm`.
+    `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each combination.
+    `price` is what a rank costs for an hour: one number, or one for every size of `hbm`.
     """
     return _ask_about(Sweep, "sweep", locals())
 
@@ -208,17 +201,13 @@ def diff(before: Document, after: Document, **machine: Unpack[Machine]) -> Diff:
 
 
 def enumerate_options(problem: ProblemLike, **machine: Unpack[Machine]) -> SearchSpace:
-    """Returns all sharding options of a problem with their estimated costs.
-
-    Raises InvalidInputError with the place in the problem.
-    """
+    """All sharding options of a problem with their estimated costs. Raises InvalidInputError."""
     return SearchSpace(as_problem(problem, **machine))
 
 
 def schema(kind: str) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a kind of file, such as "problem", "plan" or "sweep".
-
-    Raises InvalidInputError for an unknown kind, with the known ones.
+    Raises InvalidInputError, which names the known kinds.
     """
     found: dict[str, Any] = ask_for(Answer, "schema", {"kind": kind}).data
     return found

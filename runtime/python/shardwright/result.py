@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from .answer import data_frame, write
 from .arguments import Machine, Mode, text_of_document
+from .display import html, plot_ranks
 from .errors import NoPlanError
 from .problem import Problem, ProblemLike, SearchSpace, as_problem
 
@@ -117,39 +118,37 @@ class PlanResult(_native.Closable):
     def __init__(self, problem: Problem, handle: _native.Handle) -> None:
         self._handle = handle
         self._problem = problem
-        self._summary = _native.filled(_native.PlanSummary(), "result_summary", handle.value)
+        self._info = _native.filled(_native.PlanSummary(), "result_summary", handle.value)
 
     rating: float | None = _native.field(
-        "_summary", "rating",
-        "Time of the slowest rank in ms (bytes for the storage model); None without a plan.")
+        "rating", "Time of the slowest rank, ms (bytes for the storage model); None without a plan.")
     lower_bound: float | None = _native.field(
-        "_summary", "lower_bound", "No plan of the search space rates below it; None if not known.")
+        "lower_bound", "No plan of the search space rates below it; None if not known.")
     gap: float | None = _native.field(
-        "_summary", "gap", "(rating - lower_bound) / rating: the plan is at most this far from optimal.")
-    num_proposals: int = _native.field("_summary", "num_proposals", "Proposals evaluated.")
-    num_plans: int = _native.field("_summary", "num_plans", "Proposals that fit.")
-    seconds: float = _native.field(
-        "_summary", "total_s", "Wall time of planning, without conversions in Python.")
+        "gap", "(rating - lower_bound) / rating: the plan is at most this far from optimal.")
+    num_proposals: int = _native.field("num_proposals", "Proposals evaluated.")
+    num_plans: int = _native.field("num_plans", "Proposals that fit.")
+    seconds: float = _native.field("total_s", "Wall time of planning without Python's conversions.")
 
     @property
     def has_plan(self) -> bool:
         """True if a plan was found; otherwise `failure` says why not."""
-        return bool(self._summary.has_plan)
+        return bool(self._info.has_plan)
 
     @property
     def mode(self) -> Mode:
         """"best" or "compat"."""
-        return "compat" if self._summary.mode else "best"
+        return "compat" if self._info.mode else "best"
 
     @property
     def proven_optimal(self) -> bool:
         """True if the gap is at most 1e-4."""
-        return bool(self._summary.proven_optimal)
+        return bool(self._info.proven_optimal)
 
     @property
     def stopped_by(self) -> str:
         """"work_limit", "time_limit", "cancelled", or "" if the search ran to its end."""
-        return _native.STOPS[self._summary.stopped_by]
+        return _native.STOPS[self._info.stopped_by]
 
     @cached_property
     def failure(self) -> Failure | None:
@@ -169,13 +168,14 @@ class PlanResult(_native.Closable):
     def chosen(self) -> Iterator[tuple[int, int, list[int]]]:
         """Yields (table index, option index, ranks) in proposal order. Raises NoPlanError."""
         self._require_plan()
-        tables, shards = self._summary.num_tables, self._summary.num_shards
+        tables, shards = self._info.num_tables, self._info.num_shards
         lengths = {"table": tables, "option": tables, "shard_begin": tables + 1, "rank": shards}
         plan = _native.filled(
             _native.buffers(_native.PlanBuffers, lengths, num_tables=tables, num_shards=shards),
             "result_plan", self._handle.value)
+        begin = plan.shard_begin
         for i in range(tables):
-            yield plan.table[i], plan.option[i], plan.rank[plan.shard_begin[i]:plan.shard_begin[i + 1]]
+            yield plan.table[i], plan.option[i], plan.rank[begin[i]:begin[i + 1]]
 
     @cached_property
     def tables(self) -> tuple[TablePlan, ...]:
@@ -189,7 +189,7 @@ class PlanResult(_native.Closable):
     def ranks(self) -> tuple[RankLoad, ...]:
         """Time and memory of every rank. Raises NoPlanError."""
         self._require_plan()
-        count = self._summary.num_ranks
+        count = self._info.num_ranks
         lengths = {"perf_ms": count, "perf_parts": 5 * count, **dict.fromkeys(_RANK_MEMORY, count)}
         loads = _native.filled(_native.buffers(_native.RankBuffers, lengths, num_ranks=count),
                                "result_ranks", self._handle.value)
@@ -203,13 +203,13 @@ class PlanResult(_native.Closable):
              search_space: SearchSpace | None = None, **machine: Unpack[Machine]) -> PlanResult:
         """Reads a plan that `save` or `shardwright plan -o` wrote, and recomputes it.
 
-        The file has the plan, the problem its tables and machine, given as to `plan`. Raises
-        VerificationError if the plan was made for another problem or a claim of it does not hold.
+        The file has the plan only; the problem has the tables and the machine. Raises
+        VerificationError if the plan was made for another problem or one of its claims is false.
         """
         read = as_problem(problem, **machine)
         if isinstance(path, PlanResult):
             text = path.to_json().encode()
-        elif isinstance(path, PathLike) or isinstance(path, str) and not path.lstrip().startswith("{"):
+        elif isinstance(path, PathLike) or isinstance(path, str) and path.lstrip()[:1] != "{":
             with open(path, "rb") as file:
                 text = file.read()
             text = gzip.decompress(text) if text.startswith(_GZIP) else text
@@ -231,7 +231,8 @@ class PlanResult(_native.Closable):
         return found
 
     def stats(self) -> dict[str, Any]:
-        """TorchRec's statistics of the plan: ranks, critical path, imbalance. Raises NoPlanError."""
+        """TorchRec's statistics of the plan: ranks, critical path, imbalance. Raises NoPlanError.
+        """
         self._require_plan()
         return dict(self.to_dict(stats=True)["stats"])
 
@@ -244,9 +245,8 @@ class PlanResult(_native.Closable):
         write(path, _native.text_of("result_to_html", self._handle.value))
 
     def to_pandas(self, what: str = "shards") -> Any:
-        """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks").
-
-        Times are in ms and memory in bytes. Raises NoPlanError, ImportError without pandas, and
+        """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks"),
+        times in ms and memory in bytes. Raises NoPlanError, ImportError without pandas, and
         ValueError for another `what`.
         """
         return data_frame(_rows(self, what))
@@ -259,11 +259,9 @@ class PlanResult(_native.Closable):
 
     def plot(self, ax: Any = None) -> Any:
         """Draws time and memory by rank with matplotlib. Returns the axes. Raises NoPlanError."""
-        from .display import plot_ranks
         return plot_ranks(self, ax)
 
     def _repr_html_(self) -> str:
-        from .display import html
         return html(self)
 
     def __str__(self) -> str:
@@ -278,19 +276,18 @@ class PlanResult(_native.Closable):
         if self.failure is not None:
             return f"<shardwright.PlanResult: no plan: {self.failure.message}>"
         bound = f", at most {self.gap:.3%} from optimal" if self.gap is not None else ""
-        return (f"<shardwright.PlanResult: {self._summary.num_tables} tables on "
-                f"{self._summary.num_ranks} ranks, rating {self.rating:.6g}{bound}>")
+        return (f"<shardwright.PlanResult: {self._info.num_tables} tables on "
+                f"{self._info.num_ranks} ranks, rating {self.rating:.6g}{bound}>")
 
 
 def options_of(space: _native.Handle) -> Any:
     """The options of a search space with their shards, as `shardwright_option_buffers` has them."""
     info = _native.filled(_native.SearchSpaceInfo(), "search_space_sizes", space.value)
     options, shards = info.num_options, info.num_shards
-    lengths = {
-        "table": options, "sharding_type": options, "compute_kernel": options,
-        "shard_begin": options + 1, "load_factor": options, "is_weighted": options,
-        "input_dist_comms": options, "size": 2 * shards, "offset": 2 * shards, "hbm": shards,
-        "ddr": shards, "ssd": shards, "perf": 5 * shards}
+    lengths = {"table": options, "sharding_type": options, "compute_kernel": options,
+               "shard_begin": options + 1, "load_factor": options, "is_weighted": options,
+               "input_dist_comms": options, "size": 2 * shards, "offset": 2 * shards, "hbm": shards,
+               "ddr": shards, "ssd": shards, "perf": 5 * shards}
     return _native.filled(
         _native.buffers(_native.OptionBuffers, lengths, num_options=options, num_shards=shards),
         "search_space_to_arrays", space.value)
@@ -305,7 +302,8 @@ def options_of_result(result: PlanResult) -> Any:
         space.close()
 
 
-def _table_plan(options: Any, name: str, table: int, option: int, ranks: Sequence[int]) -> TablePlan:
+def _table_plan(options: Any, name: str, table: int, option: int, ranks: Sequence[int]
+                ) -> TablePlan:
     """An option whose shards are on `ranks`, one rank for each shard."""
     size, offset, factor = options.size, options.offset, options.load_factor[option]
     return TablePlan(

@@ -13,6 +13,7 @@ mesh, `measure_operators` measures what the operators of a graph take. `plan` an
 
 from __future__ import annotations
 
+import importlib
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -25,40 +26,32 @@ if TYPE_CHECKING:
     from .measuring import UnmeasuredOperatorWarning, measure_operators
     from .tracing import TracedModel, UnknownOperatorWarning, trace
 
-_TRACING = ("TracedModel", "UnknownOperatorWarning", "trace")
-_APPLYING = ("ParallelModel", "parallelize")
-_MEASURING = ("UnmeasuredOperatorWarning", "measure_operators")
+# Names that need torch, and the modules that have them.
+_NEED_TORCH = {"TracedModel": "tracing", "UnknownOperatorWarning": "tracing", "trace": "tracing",
+               "ParallelModel": "applying", "parallelize": "applying",
+               "UnmeasuredOperatorWarning": "measuring", "measure_operators": "measuring"}
 
 
 def __getattr__(name: str) -> Any:
     """Imports what needs torch when it is first asked for."""
-    if name in _TRACING:
-        from . import tracing
-        return getattr(tracing, name)
-    if name in _APPLYING:
-        from . import applying
-        return getattr(applying, name)
-    if name in _MEASURING:
-        from . import measuring
-        return getattr(measuring, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_NEED_TORCH[name]}", __name__), name)
 
 
 def redistribution(*, devices_per_host: int | None = None) -> AbstractContextManager[None]:
     """Replaces the planner of DTensor's redistributions in this process.
 
-    The collectives are torch's own, and each plan sends no more bytes and needs no more
-    collectives than torch's own plan. What the library does not know is planned by torch: traced
-    programs, symbolic sizes, `_MaskPartial` and other placements of special kinds. Whoever plans,
-    shards that are not even are not gathered over a flattened mesh at once, which loses elements
-    (pytorch issue 194457).
+    The collectives are torch's own, and each plan sends no more bytes and needs no more collectives
+    than torch's own plan. Torch still plans what the library does not know: traced programs,
+    symbolic sizes, `_MaskPartial` and other placements of special kinds. Uneven shards are never
+    gathered over a flattened mesh at once, which loses elements (pytorch issue 194457).
 
-    Costs are DTensor's, with `devices_per_host` as torch counts them on this machine unless it is
-    given. All ranks of a mesh must enter with equal arguments, because collectives need all of
-    them. The replacement holds for all threads, since backward passes have threads of their own;
-    of several that are active, the one entered last plans. Leaving restores torch's planner, also
-    after an exception. Raises ImportError without torch, or with a release that plans in another
-    way.
+    Costs are DTensor's. `devices_per_host` is by default what torch counts on this machine. All
+    ranks of a mesh must enter with equal arguments. The replacement holds for all threads, because
+    backward passes have threads of their own. If several replacements are active, the one entered
+    last plans. Leaving restores torch's planner, also after an exception. Raises ImportError
+    without torch, or with a release that plans in another way.
     """
     from .replacement import Replacement
     return Replacement(devices_per_host)

@@ -26,23 +26,6 @@ called on the meta device, so that nothing needs memory.
 """
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m shardwright.torch.measure", epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Measures the operators of a model on this machine, for plans to be made with them.")
-    parser.add_argument("model", metavar="MODEL", help="what to measure, as MODULE:FUNCTION")
-    parser.add_argument("--mesh", required=True, help="devices along each axis, such as 4x2")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE",
-                        help="options with the times; those that it has are kept")
-    parser.add_argument("--plan", metavar="FILE", help="measure only what this plan runs")
-    parser.add_argument("--device", help="such as cuda:1 (default: cuda, or cpu without one)")
-    parser.add_argument("--forward", action="store_true", help="leave the backward out")
-    parser.add_argument("--warmup", type=int, default=2, help="runs before those that count (2)")
-    parser.add_argument("--runs", type=int, default=7, help="runs, whose median counts (7)")
-    return parser
-
-
 def _mesh_shape(text: str) -> tuple[int, ...]:
     sizes = text.split("x")
     if not all(size.isdecimal() and int(size) > 0 for size in sizes):
@@ -62,8 +45,8 @@ def _made(name: str) -> tuple[torch.nn.Module, Any, Any]:
         raise errors.InvalidInputError(str(error), "MODEL") from error
     with torch.device("meta"):
         made = make()
-    if not isinstance(made, tuple) or len(made) not in (2, 3) or not isinstance(made[0],
-                                                                             torch.nn.Module):
+    is_pair = isinstance(made, tuple) and len(made) in (2, 3)
+    if not is_pair or not isinstance(made[0], torch.nn.Module):
         raise errors.InvalidInputError(
             f"{name} must return a model and its inputs, and may return keyword inputs", "MODEL")
     return made[0], made[1], made[2] if len(made) == 3 else None
@@ -71,7 +54,20 @@ def _made(name: str) -> tuple[torch.nn.Module, Any, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the exit status: 0, or 2 for bad input, which is printed."""
-    parsed = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(
+        prog="python -m shardwright.torch.measure", epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Measures the operators of a model on this machine, for plans to be made with them.")
+    parser.add_argument("model", metavar="MODEL", help="what to measure, as MODULE:FUNCTION")
+    parser.add_argument("--mesh", required=True, help="devices along each axis, such as 4x2")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE",
+                        help="options with the times; those that it has are kept")
+    parser.add_argument("--plan", metavar="FILE", help="measure only what this plan runs")
+    parser.add_argument("--device", help="such as cuda:1 (default: cuda, or cpu without one)")
+    parser.add_argument("--forward", action="store_true", help="leave the backward out")
+    parser.add_argument("--warmup", type=int, default=2, help="runs before those that count (2)")
+    parser.add_argument("--runs", type=int, default=7, help="runs, whose median counts (7)")
+    parsed = parser.parse_args(arguments)
     try:
         mesh = _mesh_shape(parsed.mesh)
         plan = None if parsed.plan is None else ModelPlan.from_json(

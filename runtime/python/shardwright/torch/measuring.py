@@ -8,8 +8,9 @@ import statistics
 import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 import torch.fx
@@ -75,9 +76,9 @@ def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: M
     rows = {_Key(row["op"], tuple(map(tuple, row["inputs"])), row["dtype"]): row for row in known}
     failed: dict[str, str] = {}
     with torch.no_grad():
-        for key, call in _calls(traced, mesh, plan, where, rows):
+        for key, prepare in _calls(traced, mesh, plan, where, rows):
             try:
-                run = call.prepare()
+                run = prepare()
                 for _ in range(warmup):
                     run()
                 rows[key] = key.row(statistics.median(_once_us(run, where) for _ in range(runs)))
@@ -91,51 +92,39 @@ def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: M
     return list(rows.values())
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A node on the tensors of one device."""
+def _prepared(node: torch.fx.Node, words: _Words, mesh: tuple[int, ...], device: torch.device
+              ) -> Callable[[], Any]:
+    """Makes the tensors of one device, and returns what runs the node's operator on them."""
+    inputs, first = call_of(node).inputs, [0] * len(mesh)
+    pieces = [piece_of(meta.shape, own, mesh, first) for meta, own in zip(inputs, words[1])]
+    outputs = [None if meta is None else piece_of(meta.shape, own, mesh, first)
+               for meta, own in zip(output_metas(node), words[0])]
+    tensors = iter([_tensor(meta, piece.shape, device) for meta, piece in zip(inputs, pieces)])
 
-    node: torch.fx.Node
-    words: _Words
-    mesh: tuple[int, ...]
-    device: torch.device
+    def filled(leaf: Any) -> Any:
+        return next(tensors) if leaf is HOLE else leaf
 
-    def prepare(self) -> Any:
-        """Makes the tensors, and returns what runs the operator on them."""
-        inputs = call_of(self.node).inputs
-        first = [0] * len(self.mesh)
-        pieces = [piece_of(meta.shape, words, self.mesh, first)
-                  for meta, words in zip(inputs, self.words[1])]
-        outputs = [None if meta is None else piece_of(meta.shape, words, self.mesh, first)
-                   for meta, words in zip(output_metas(self.node), self.words[0])]
-        tensors = iter([_tensor(meta, piece.shape, self.device)
-                        for meta, piece in zip(inputs, pieces)])
-
-        def filled(leaf: Any) -> Any:
-            return next(tensors) if leaf is HOLE else leaf
-
-        function, arguments = localised(self.node.target, with_holes(self.node.args), pieces, outputs)
-        arguments = replace(arguments, filled)
-        keywords = {key: replace(with_holes(value), filled)
-                    for key, value in self.node.kwargs.items()}
-        if keywords.get("device") is not None:
-            keywords["device"] = self.device
-        return lambda: function(*arguments, **keywords)
+    function, arguments = localised(node.target, with_holes(node.args), pieces, outputs)
+    arguments = replace(arguments, filled)
+    keywords = {key: replace(with_holes(value), filled) for key, value in node.kwargs.items()}
+    if keywords.get("device") is not None:
+        keywords["device"] = device
+    return lambda: function(*arguments, **keywords)
 
 
 def _tensor(meta: Meta, shape: Shape, device: torch.device) -> torch.Tensor:
-    """With the dimensions in the order in which the whole tensor has them in memory."""
+    """A tensor whose dimensions have the order in memory that those of the whole tensor have."""
     order = sorted(range(len(shape)), key=lambda dim: -meta.stride[dim])
     place = sorted(range(len(shape)), key=lambda dim: order[dim])
     tensor = torch.zeros([shape[dim] for dim in order], dtype=meta.dtype, device=device).permute(place)
     if meta.dtype.is_floating_point and meta.dtype.itemsize > 1:
-        tensor.uniform_(0.5, 1.5)  # zeros of sums are quicker on some devices
+        tensor.uniform_(0.5, 1.5)  # some devices add zeros faster
     return tensor
 
 
 def _calls(traced: TracedModel, mesh: tuple[int, ...], plan: ModelPlan | None, device: torch.device,
-           known: Mapping[_Key, Any]) -> Iterator[tuple[_Key, _Call]]:
-    """Each operator with local shapes that is not known."""
+           known: Mapping[_Key, Any]) -> Iterator[tuple[_Key, Callable[[], Callable[[], Any]]]]:
+    """Each operator with local shapes that are not in `known`."""
     seen = set(known)
     planned = None if plan is None else {row.name: row for row in plan.nodes}
     rules = traced.document["rules"]
@@ -158,7 +147,7 @@ def _calls(traced: TracedModel, mesh: tuple[int, ...], plan: ModelPlan | None, d
                 str(inputs[0].dtype).removeprefix("torch."))
             if key not in seen:
                 seen.add(key)
-                yield key, _Call(node, words, mesh, device)
+                yield key, partial(_prepared, node, words, mesh, device)
 
 
 def _allowed(strategies: Sequence[Mapping[str, Any]], outputs: Sequence[Meta | None],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Mapping, Sequence, SupportsIndex
 
 from .. import errors, operators
-from ..answer import Cancel
+from ..answer import Cancel, made, write
 from ..arguments import Document, Size
 
 Placement = tuple[str, ...]  # a word per mesh axis: "R", "S0", "P"; "-" where there is no tensor
@@ -20,10 +20,10 @@ class NodePlan:
 
     name: str
     outputs: tuple[Placement, ...]
-    inputs: tuple[Placement, ...]  # what the operator takes; none for placeholders
-    compute_us: float
-    redistribute_us: tuple[float, ...]  # by input; 0 where nothing moves
-    hidden_us: tuple[float, ...] = ()  # of these, behind operators; none without overlap
+    inputs: tuple[Placement, ...] = ()  # what the operator takes; none for placeholders
+    compute_us: float = 0.0
+    redistribute_us: tuple[float, ...] = ()  # by input; 0 where nothing moves
+    hidden_us: tuple[float, ...] = ()  # of `redistribute_us`, behind operators; none without overlap
 
 
 @dataclass(frozen=True)
@@ -44,23 +44,22 @@ class ModelPlan:
     mesh_shape: tuple[int, ...]
     status: str  # "optimal", or "feasible" if a limit ended the proof
     objective_us: float
-    lower_bound_us: float  # no plan takes less
+    lower_bound_us: float  # no plan takes less time
     compute_us: float
     redistribute_us: float
-    hidden_us: float  # of it, behind operators; 0 without overlap
     peak_bytes: int  # of a device
     memory_limit: int | None
     nodes: tuple[NodePlan, ...]  # in the order of the graph
     outputs: tuple[OutputPlan, ...]
     _json: str
+    hidden_us: float = 0.0  # of `redistribute_us`, behind operators; 0 without overlap
 
     def to_json(self) -> str:
         """The text of a plan file."""
         return self._json
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self._json)
+        write(path, self._json)
 
     def __getitem__(self, name: str) -> NodePlan:
         """The node with this name. Raises KeyError."""
@@ -79,24 +78,9 @@ class ModelPlan:
             raise errors.InfeasibleError(read.get("reason", "no placements satisfy the request"))
         if "nodes" not in read:
             raise errors.StoppedError("the search was stopped before it found a plan")
-        return cls(
-            mesh_shape=tuple(read["mesh"]["shape"]), status=read["status"],
-            objective_us=read["objective_us"], lower_bound_us=read["lower_bound_us"],
-            compute_us=read["compute_us"], redistribute_us=read["redistribute_us"],
-            hidden_us=read.get("hidden_us", 0.0),
-            peak_bytes=read["peak_bytes"], memory_limit=read["memory_limit"],
-            nodes=tuple(_node(node) for node in read["nodes"]),
-            outputs=tuple(OutputPlan(output["role"], output["target"], tuple(output["placement"]),
-                                     output["redistribute_us"], output.get("hidden_us", 0.0))
-                          for output in read["outputs"]),
-            _json=text)
-
-
-def _node(read: Mapping[str, Any]) -> NodePlan:
-    return NodePlan(read["name"], tuple(tuple(words) for words in read["outputs"]),
-                    tuple(tuple(words) for words in read.get("inputs", ())),
-                    read.get("compute_us", 0.0), tuple(read.get("redistribute_us", ())),
-                    tuple(read.get("hidden_us", ())))
+        return made(cls, read, mesh_shape=tuple(read["mesh"]["shape"]), _json=text,
+                    nodes=tuple(made(NodePlan, node) for node in read["nodes"]),
+                    outputs=tuple(made(OutputPlan, output) for output in read["outputs"]))
 
 
 def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size | None = None,

@@ -45,14 +45,6 @@ def code_of_bytes(axes: Iterable[int]) -> int:
     return int.from_bytes(bytes(axes), "little")
 
 
-def code_of_words(words: Sequence[str], num_dims: int) -> int:
-    """Raises InvalidInputError with the axis in its place."""
-    text = " ".join(words).encode()
-    code = c_uint64()
-    _native.call("placement_from_text", text, c_size_t(len(text)), num_dims, byref(code))
-    return code.value
-
-
 def words_of(code: int, num_axes: int) -> tuple[str, ...]:
     """One word per mesh axis: "R", "S(0)", "P(sum)"; with an index where axes do not shard a
     dimension in ascending order: "S(0)[1]" cuts after "S(0)[0]". Raises InvalidInputError.
@@ -60,14 +52,22 @@ def words_of(code: int, num_axes: int) -> tuple[str, ...]:
     return tuple(_native.text_of("placement_to_text", code, num_axes).split())
 
 
-def split_order(factors: Sequence[tuple[int, int, int]], mesh: Sequence[int]) -> list[int] | None:
-    """The order in which axes shard a dimension, from the split factors of torch's
-    `_StridedShard`. `factors` has (axis, dimension, split factor) of one dimension by ascending
-    axis. Returns None if no order gives these factors.
+def split_orders(placements: Iterable[Any], mesh: Sequence[int]) -> dict[int, list[int] | None]:
+    """The order in which axes shard each dimension, from the split factors of torch's
+    `_StridedShard`; None where no order gives these factors.
     Source: torch 2.13, torch/distributed/tensor/_dtensor_spec.py.
     """
+    axes: dict[int, list[tuple[int, int]]] = {}
+    for axis, placement in enumerate(placements):
+        if (dim := getattr(placement, "dim", None)) is not None:
+            axes.setdefault(dim, []).append((axis, getattr(placement, "split_factor", 1)))
+    return {dim: _split_order(factors, mesh) for dim, factors in axes.items()}
+
+
+def _split_order(factors: Sequence[tuple[int, int]], mesh: Sequence[int]) -> list[int] | None:
+    """`factors` has (axis, split factor) by ascending axis."""
     order: list[int] = []
-    for axis, _, factor in reversed(factors):
+    for axis, factor in reversed(factors):
         product, place = 1, 0
         while product != factor and place < len(order):
             product *= mesh[order[place]]
@@ -80,14 +80,7 @@ def split_order(factors: Sequence[tuple[int, int, int]], mesh: Sequence[int]) ->
 
 def _words_of_objects(placements: Sequence[Any], mesh: Sequence[int]) -> list[str]:
     words = [str(placement) for placement in placements]
-    shards: dict[int, list[tuple[int, int, int]]] = {}
-    for axis, placement in enumerate(placements):
-        dim = getattr(placement, "dim", None)
-        if dim is not None:
-            factor = getattr(placement, "split_factor", 1)
-            shards.setdefault(dim, []).append((axis, dim, factor))
-    for dim, factors in shards.items():
-        order = split_order(factors, mesh)
+    for dim, order in split_orders(placements, mesh).items():
         if order is None:
             raise errors.InvalidInputError(
                 f"no order of the mesh axes gives the split factors of {placements}; write words that say the order: "
@@ -101,8 +94,10 @@ def code_of(placements: PlacementsLike, mesh: Sequence[int], num_dims: int) -> i
     """The code of words, of one text of words, or of torch's placements. Raises InvalidInputError
     with the axis in its place, and for split factors of no shard order.
     """
-    if isinstance(placements, str):
-        return code_of_words([placements], num_dims)
-    if all(isinstance(placement, str) for placement in placements):
-        return code_of_words(placements, num_dims)
-    return code_of_words(_words_of_objects(placements, mesh), num_dims)
+    words = [placements] if isinstance(placements, str) else placements
+    if not all(isinstance(word, str) for word in words):
+        words = _words_of_objects(words, mesh)
+    text = " ".join(words).encode()
+    code = c_uint64()
+    _native.call("placement_from_text", text, c_size_t(len(text)), num_dims, byref(code))
+    return code.value

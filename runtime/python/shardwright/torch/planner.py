@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from torch.distributed.tensor import _collective_utils, _redistribute
@@ -10,7 +11,6 @@ from torch.distributed.tensor._dtensor_spec import DTensorSpec
 from torch.distributed.tensor.placement_types import Shard
 
 from .. import _native, errors
-from .merging import merged
 from .placements import REPLICATE, bytes_of, dim_of_byte, is_partial_byte
 from .planning import Link, options_of, solved
 from .specs import (MeshTensor, code_of_spec, logical_shape, mesh_tensor, placement_of_byte,
@@ -18,23 +18,50 @@ from .specs import (MeshTensor, code_of_spec, logical_shape, mesh_tensor, placem
 from .traffic import Traffic, traffic_of
 
 Plan = list[Any]  # of torch's _TransformInfo
-# A ring whose time is the bytes that a device sends.
+# With this link, the time of a collective in a ring is proportional to the bytes that a device sends.
 _BYTES = Link(latency_us=0, bandwidth_gb_per_s=1)
+_TORCHS = _redistribute._optimize_transform_infos
+
+
+def merged(infos: Sequence[Any], mesh: Any, sources: Sequence[Any], targets: Sequence[Any]) -> list[Any]:
+    """Stands in for torch's `_optimize_transform_infos`: joins collectives of axes that the user
+    flattened.
+
+    Axes cut a dimension one after the other, a flattened mesh cuts it at once. 9 rows on 2x2 are 3,
+    2, 2 and 2 rows, and 3, 3, 3 and 0 on the flattened mesh, so torch's merged collective loses
+    rows (pytorch issue 194457). Collectives of shards are therefore joined only where all shards
+    have one size.
+    """
+    kept: list[Any] = []
+    first = 0
+    for info in _TORCHS(infos, mesh, sources, targets):
+        axes = getattr(info, "original_mesh_dims", None)
+        last = first + (1 if axes is None else len(axes))
+        kept += [info] if axes is None or _has_even_shards(info, axes, mesh) else infos[first:last]
+        first = last
+    return kept
+
+
+def _has_even_shards(info: Any, axes: Sequence[int], mesh: Any) -> bool:
+    """Whether a merged collective has shards of one size. Symbolic sizes may be uneven."""
+    parts = math.prod(mesh.size(axis) for axis in axes)
+    sizes = [info.logical_shape[placement.dim] for placement in info.src_dst_placements
+             if hasattr(placement, "dim")]
+    return all(type(size) is int and size % parts == 0 for size in sizes)
 
 
 class _Request:
-    """One redistribution. `torchs` is torch's own plan, None if torch would ask its graph planner."""
+    """One redistribution."""
 
     def __init__(self, tensor: MeshTensor, source: Any, target: Any, codes: tuple[int, int],
                  devices_per_host: int) -> None:
-        self._tensor = tensor
-        self._source = source
-        self._target = target
-        self._codes = codes
-        self._devices_per_host = devices_per_host
+        self._tensor, self._source, self._target = tensor, source, target
+        self._codes, self._devices_per_host = codes, devices_per_host
 
     def plan(self, torchs: Plan | None) -> Plan | None:
-        """Returns None where torch's own plan is to be kept."""
+        """`torchs` is torch's own plan, None if torch would ask its graph planner. Returns None
+        where torch's own plan is to be kept.
+        """
         most = None if torchs is None else self._traffic(torchs)
         for plan in self._candidates(most):
             if most is None:
@@ -45,7 +72,9 @@ class _Request:
         return None
 
     def _candidates(self, most: Traffic | None) -> Iterator[Plan]:
-        """The cheapest plan, the cheapest of as few collectives, and that of the fewest bytes."""
+        """The cheapest plan, the cheapest with at most torch's collectives, and the one of fewest
+        bytes.
+        """
         limit = None if most is None else most.collectives
         axes = len(self._tensor.mesh)
         for options in (
@@ -57,7 +86,7 @@ class _Request:
                 yield self._infos(codes)
 
     def _path(self, options: _native.RedistributionOptions) -> list[int] | None:
-        """The placements on the way, the first one included; None if there is no way."""
+        """The placements from source to target, both included; None if there is no way."""
         tensor = self._tensor
         try:
             summary, steps = solved(tensor.mesh, tensor.shape, tensor.itemsize, self._codes, options)
@@ -66,8 +95,8 @@ class _Request:
         return [self._codes[0], *steps.after[:summary.num_steps]]
 
     def _makes_partials_again(self, codes: Sequence[int]) -> bool:
-        """Returns true if values are reduced that could stay as they are. Such a plan gives other
-        terms of the same sum.
+        """Returns true if an axis with partial values changes, though its source and target are
+        equal. Such a plan gives other terms of the same sum.
         """
         ends = zip(*(bytes_of(code, len(self._tensor.mesh)) for code in self._codes))
         kept = [axis for axis, (source, target) in enumerate(ends)
@@ -105,7 +134,7 @@ class Planner:
     def __init__(self, torchs: Callable[..., Plan], devices_per_host: int | None) -> None:
         self._torchs = torchs
         self._devices_per_host = devices_per_host
-        # Hits cost what they cost in torch, whose planner has the same cache.
+        # The same cache as torch's planner has, so that hits cost the same.
         self.infos = functools.cache(self._plan)
 
     def _plan(self, source: Any, target: Any, use_graph_based_transform: bool | None = None) -> Plan:
@@ -124,21 +153,18 @@ class Planner:
         tensor = mesh_tensor(source)
         if tensor is None:
             return None
-        ends = code_of_spec(source, tensor.mesh), code_of_spec(target, tensor.mesh)
-        if ends[0] is None or ends[1] is None:
-            return None
-        codes = ends[0], ends[1]
-        if _makes_terms_of_shards(codes, len(tensor.mesh)):
+        old, new = code_of_spec(source, tensor.mesh), code_of_spec(target, tensor.mesh)
+        if old is None or new is None or _makes_terms_of_shards((old, new), len(tensor.mesh)):
             return None
         devices = self._devices_per_host
         if devices is None:
             devices = _collective_utils._mesh_resources.num_devices_per_host(tensor.device_type)
-        return _Request(tensor, source, target, codes, max(1, devices))
+        return _Request(tensor, source, target, (old, new), max(1, devices))
 
 
 def _makes_terms_of_shards(codes: Sequence[int], axes: int) -> bool:
-    """Returns true if shards become terms of a sum, which torch does without a collective since 2.14: it puts
-    zeros around them. The library has no such step.
+    """Returns true if shards become terms of a sum. Torch does this without a collective since
+    2.14, by putting zeros around the shards. The library has no such step.
     """
     return hasattr(Shard, "_to_partial_tensor") and any(
         dim_of_byte(old) is not None and is_partial_byte(new)
@@ -146,8 +172,9 @@ def _makes_terms_of_shards(codes: Sequence[int], axes: int) -> bool:
 
 
 def _freed(axis: int, cuts: Iterable[list[int]]) -> list[int]:
-    """The axis, and before it those that cut inside it: axes of one device, which the library leaves out
-    and torch wants freed in the reverse order. `cuts` has the axes that cut each dimension, and loses these.
+    """The axis, preceded by the axes of one device that cut its dimension after it. The library
+    ignores such axes, and torch wants them freed in the reverse order. `cuts` has the axes that cut
+    each dimension; the freed axes are removed from it.
     """
     for order in cuts:
         if axis in order:

@@ -35,9 +35,9 @@ class Step:
     """What all devices do at once."""
 
     kind: str  # of KINDS
-    axes: tuple[int, ...]  # that act as one axis of all their devices, the first the slowest
-    from_dim: int | None  # that these axes sharded
-    to_dim: int | None  # that they shard after the step
+    axes: tuple[int, ...]  # act as one axis of all their devices; the first one varies slowest
+    from_dim: int | None  # the dimension that these axes sharded before
+    to_dim: int | None  # the dimension that these axes shard afterwards
     reduce_op: str | None
     placement: tuple[str, ...]  # after the step, a word per mesh axis
     cost_us: float

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import threading
 from contextlib import AbstractContextManager
-from types import TracebackType
 
 try:
     from torch.distributed.tensor import _redistribute
     _TORCHS = _redistribute._gen_transform_infos
     _redistribute._TransformInfo  # noqa: B018 - raises if this release has none
-    from .merging import merged
+    from .planner import Planner, merged
 except (ImportError, AttributeError) as _error:
     raise ImportError("shardwright.torch.redistribution needs torch 2.13 or 2.14, or a release that plans "
                       f"redistributions as they do: {_error}") from _error
 
-from .planner import Planner
-
 _lock = threading.Lock()
 _active: list[Planner | None] = []  # in the order of entering
-_replaced = _TORCHS, _redistribute._optimize_transform_infos  # what stood there before the first was entered
-_planners: dict[int | None, Planner] = {}  # kept, so that entering again finds their plans
+_replaced = _TORCHS, _redistribute._optimize_transform_infos  # the functions before the first one was entered
+_planners: dict[int | None, Planner] = {}  # kept with their cached plans for the next entering
 
 
 def _install() -> None:
-    """The planner is the last one; without one, the planner that stood there stays."""
+    """Installs the planner that was entered last; without any, the one that was there before."""
     planning, merging = _replaced
     for planner in _active:
         planning = planning if planner is None else planner.infos
@@ -49,10 +46,9 @@ class Merging(AbstractContextManager[None]):
             _active.append(self._planner)
             _install()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         with _lock:
-            # The last of equal ones, as with statements of one thread leave them.
+            # Of several equal ones the last, as nested `with` statements leave in reverse order.
             del _active[len(_active) - 1 - _active[::-1].index(self._planner)]
             _install()
 

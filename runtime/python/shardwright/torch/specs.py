@@ -9,7 +9,7 @@ from torch.distributed.tensor.placement_types import (Partial, Placement, Replic
                                                       _StridedShard)
 
 from .placements import (MOST_AXES, MOST_DIMS, REDUCE_OPS, REPLICATE, code_of_bytes, dim_of_byte,
-                         is_partial_byte, partial_byte, shard_byte, split_order)
+                         is_partial_byte, partial_byte, shard_byte, split_orders)
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,15 @@ def mesh_tensor(spec: Any) -> MeshTensor | None:
 
 
 def shard_orders(spec: Any, sizes: Sequence[int]) -> list[tuple[int, list[int]]] | None:
-    """(dimension, axes in the order in which they shard it)."""
+    """(dimension, axes in the order in which they shard it). Returns None if no order gives them.
+    """
     if not spec.use_strided_shard_as_shard_order:
         if any(type(placement) is _StridedShard for placement in spec.placements):
             return None
         return [(entry.tensor_dim, list(entry.mesh_dims)) for entry in spec.shard_order]
-    factors: dict[int, list[tuple[int, int, int]]] = {}
-    for axis, placement in enumerate(spec.placements):
-        if type(placement) in (Shard, _StridedShard):
-            factor = placement.split_factor if type(placement) is _StridedShard else 1
-            factors.setdefault(placement.dim, []).append((axis, placement.dim, factor))
-    orders = []
-    for dim, of_dim in factors.items():
-        order = split_order(of_dim, sizes)
-        if order is None:
-            return None
-        orders.append((dim, order))
-    return orders
+    found = split_orders(spec.placements, sizes)
+    orders = [(dim, order) for dim, order in found.items() if order is not None]
+    return orders if len(orders) == len(found) else None
 
 
 def code_of_spec(spec: Any, sizes: Sequence[int]) -> int | None:
@@ -78,7 +70,9 @@ def code_of_spec(spec: Any, sizes: Sequence[int]) -> int | None:
 
 
 def placement_of_byte(byte: int) -> Placement:
-    """Torch's object. Shard orders stand in the sequence of steps, as in torch's own plans."""
+    """Torch's placement. The order of shards follows from the sequence of steps, as in torch's
+    plans.
+    """
     dim = dim_of_byte(byte)
     if dim is not None:
         return Shard(dim)
@@ -91,7 +85,7 @@ def logical_shape(tensor: MeshTensor, axes: Sequence[int], left_out: int) -> lis
     Source: torch 2.13, torch/distributed/tensor/_redistribute.py, get_logical_shape.
     """
     shape = list(tensor.shape)
-    # By index, which the lowest bits of a byte are: the outermost axis of each dimension first.
+    # The lowest bits of a byte are the axis's place among those of its dimension, outermost first.
     for axis in sorted(range(len(axes)), key=lambda axis: axes[axis] % 16):
         dim = dim_of_byte(axes[axis])
         if dim is None or axis == left_out:

@@ -17,5 +17,4 @@ from .groups import GroupChoice, GroupLayout, choose_groups
 from .planner import EmbeddingShardingPlanner, PlanSeconds
 
 __all__ = ["Candidates", "EmbeddingShardingPlanner", "GroupChoice", "GroupLayout", "PlanSeconds",
-           "ShardwrightPartitioner", "ShardwrightProposer", "choose_groups",
-           "enumerate_candidates"]
+           "ShardwrightPartitioner", "ShardwrightProposer", "choose_groups", "enumerate_candidates"]

@@ -78,9 +78,8 @@ class ShardwrightPartitioner(Partitioner):
     Raises ValueError for an unknown `sort_by`. Thread safety: any.
     """
 
-    def __init__(self, *, mode: Mode = "compat", threads: int = 0,
-                 work_limit: int | None = None, sort_by: str = "storage",
-                 balance_modules: bool = False) -> None:
+    def __init__(self, *, mode: Mode = "compat", threads: int = 0, work_limit: int | None = None,
+                 sort_by: str = "storage", balance_modules: bool = False) -> None:
         if sort_by not in ("storage", "perf"):
             raise ValueError(f"sort_by must be 'storage' or 'perf', not {sort_by!r}")
         self._settings = SearchSettings(mode=mode, threads=threads, work_limit=work_limit)
@@ -89,9 +88,8 @@ class ShardwrightPartitioner(Partitioner):
 
     def partition(self, proposal: List[ShardingOption],
                   storage_constraint: Topology) -> List[ShardingOption]:
-        """Sets the rank of every shard and returns the proposal.
-
-        Raises PlannerError if the shards do not fit or an option is not supported.
+        """Sets the rank of every shard and returns the proposal. Raises PlannerError if the shards
+        do not fit or an option is not supported.
         """
         check_options(proposal, "proposal")
         if not isinstance(storage_constraint, Topology):

@@ -1,10 +1,11 @@
-"""What a plan is chosen from: options that TorchRec has estimated, or options that the library makes."""
+"""What a plan is chosen from: options that TorchRec has estimated, or options that the library
+makes.
+"""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Sequence
@@ -68,7 +69,7 @@ class GivenOptions(Candidates):
         of_tables = list(by_table(options).values())
         self._first = [own[0] for own in of_tables]
         self._options = [option for own in of_tables for option in own]
-        self._texts = list(map(_option_text, self._options))
+        self._search_space = list(map(_option_json, self._options))
 
     @property
     def num_tables(self) -> int:
@@ -85,7 +86,7 @@ class GivenOptions(Candidates):
                 "tables": list(map(_table_json, self._first)), "reservation": {"type": "none"}}
 
     def search_space(self, problem: Problem) -> SearchSpace | None:
-        return SearchSpace(problem, '{"search_space":[' + ",".join(self._texts) + "]}")
+        return SearchSpace(problem, {"search_space": self._search_space})
 
     def chosen(self, result: PlanResult) -> Iterator[Chosen]:
         for _, number, ranks in result.chosen():
@@ -120,63 +121,42 @@ def _table_json(option: ShardingOption) -> dict[str, Any]:
             **({"dependency": option.dependency} if option.dependency else {})}
 
 
-@dataclass(slots=True)
-class _Run:
-    """`count` adjacent shards of equal size and cost. Pairs are (rows, columns)."""
-
-    count: int
-    size: list[int]
-    offset: list[int]
-    step: tuple[int, int]
-    storage: Storage
-    perf: Perf
-
-
-def _runs(option: ShardingOption) -> list[_Run]:
-    """Merges adjacent shards of equal size, cost and step."""
-    runs: list[_Run] = []
-    last = [0, 0]
-    for number, shard in enumerate(option.shards):
-        if shard.storage is None or shard.perf is None:
-            raise ValueError(f"shard {number} of table {option.name} has no costs; "
-                             "call the enumerator's populate_estimates first")
-        step = (shard.offset[0] - last[0], shard.offset[1] - last[1])
-        last = shard.offset
-        run = runs[-1] if runs else None
-        if (run is not None and run.size == shard.size and (run.count == 1 or run.step == step)
-                and run.perf == shard.perf and run.storage == shard.storage):
-            run.count += 1
-            run.step = step
-        else:
-            runs.append(_Run(1, shard.size, shard.offset, (0, 0), shard.storage, shard.perf))
-    return runs
-
-
-def _option_text(option: ShardingOption) -> str:
-    """The option as JSON text for the library."""
-    kernel = option.compute_kernel if option.compute_kernel in COMPUTE_KERNELS else _ANY_KERNEL
-    factor = option.cache_load_factor
-    load = "" if factor is None else f'"load_factor":{factor!r},'
-    shards = ",".join(map(_run_text, _runs(option)))
-    return (f'{{"table":{json.dumps(option.name)},"module":{json.dumps(option.path or ".")},'
-            f'"sharding_type":{json.dumps(option.sharding_type)},"compute_kernel":"{kernel}",'
-            f'{load}"shards":[{shards}]}}')
-
-
 def _ssd(storage: Storage | None) -> int:
     return getattr(storage, "ssd", 0)  # TorchRec has it since 1.9
 
 
-def _run_text(run: _Run) -> str:
-    perf, storage = run.perf, run.storage
-    many = ""
-    ssd = f'"ssd":{storage.ssd},' if _ssd(storage) else ""
-    if run.count > 1:
-        many = f',"count":{run.count},"step":[{run.step[0]},{run.step[1]}]'
-    return (f'{{"size":[{run.size[0]},{run.size[1]}],"offset":[{run.offset[0]},{run.offset[1]}],'
-            f'"hbm":{storage.hbm},"ddr":{storage.ddr},{ssd}"perf":[{float(perf.fwd_compute)!r},'
-            f'{float(perf.fwd_comms)!r},{float(perf.bwd_compute)!r},{float(perf.bwd_comms)!r},'
-            f'{float(perf.prefetch_compute)!r}]{many}}}')
+def _option_json(option: ShardingOption) -> dict[str, Any]:
+    """The option in the form of problem files."""
+    kernel = option.compute_kernel if option.compute_kernel in COMPUTE_KERNELS else _ANY_KERNEL
+    factor = option.cache_load_factor
+    return {"table": option.name, "module": option.path or ".", "sharding_type": option.sharding_type,
+            "compute_kernel": kernel, **({} if factor is None else {"load_factor": factor}),
+            "shards": _shards_json(option)}
+
+
+def _shards_json(option: ShardingOption) -> list[dict[str, Any]]:
+    """Adjacent shards of equal size, cost and step are one entry with their count and step."""
+    entries: list[dict[str, Any]] = []
+    before: dict[str, Any] = {}
+    row = column = count = 0
+    for number, shard in enumerate(option.shards):
+        storage, perf = shard.storage, shard.perf
+        if storage is None or perf is None:
+            raise ValueError(f"shard {number} of table {option.name} has no costs; "
+                             "call the enumerator's populate_estimates first")
+        step = [shard.offset[0] - row, shard.offset[1] - column]
+        row, column = shard.offset
+        entry = {"size": list(shard.size), "hbm": storage.hbm, "ddr": storage.ddr,
+                 **({"ssd": storage.ssd} if _ssd(storage) else {}),
+                 "perf": [float(part) for part in (perf.fwd_compute, perf.fwd_comms, perf.bwd_compute,
+                                                   perf.bwd_comms, perf.prefetch_compute)]}
+        if entry == before and (count == 1 or entries[-1]["step"] == step):
+            count += 1
+            entries[-1].update(count=count, step=step)
+        else:
+            before, count = entry, 1
+            entries.append({**entry, "offset": list(shard.offset)})
+    return entries
 
 
 class EstimatedOptions(Candidates):
@@ -220,8 +200,7 @@ class EstimatedOptions(Candidates):
                 for number in range(arrays.num_options)]
 
 
-def _option(arrays: Any, number: int, table: Table,
-            ranks: Sequence[int | None]) -> ShardingOption:
+def _option(arrays: Any, number: int, table: Table, ranks: Sequence[int | None]) -> ShardingOption:
     sharding_type = SHARDING_TYPES[arrays.sharding_type[number]]
     option = table.sharding_option(
         sharding_type, get_partition_by_type(sharding_type),

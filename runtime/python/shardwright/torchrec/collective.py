@@ -50,9 +50,8 @@ class GroupExchange:
 
 
 class Leader:
-    """What rank 0 has of the other ranks: it calls them for every search.
-
-    `threads` is its part of the cores while they search, too.
+    """Rank 0's view of the other ranks, which it calls for every search. `threads` is rank 0's part
+    of the cores while all ranks search.
     """
 
     def __init__(self, exchange: GroupExchange, threads: int) -> None:
@@ -60,7 +59,7 @@ class Leader:
         self.threads = threads
 
     def call(self, problem: Mapping[str, Any], **limits: Any) -> None:
-        """Makes the others plan this, too. They then take part in the exchange."""
+        """Lets the other ranks plan this problem, too. They then take part in the exchange."""
         text = text_of_document(problem, "problem").decode()
         self.exchange.all_gather(json.dumps({"problem": text, **limits}).encode())
 
@@ -70,9 +69,8 @@ class Leader:
 
 
 def follow(exchange: GroupExchange, threads: int, cancel: Cancel | None) -> BaseException | None:
-    """What the ranks other than 0 do: they search what rank 0 asks for until it dismisses them.
-
-    Stays until then whatever happens, so that no rank waits. Returns what interrupted it, if anything.
+    """Searches what rank 0 asks for until rank 0 dismisses this rank, whatever happens, so that no
+    rank waits. Returns the exception that interrupted the rank, if any.
     """
     interrupted: BaseException | None = None
     while request := exchange.all_gather(b"")[0]:
@@ -90,7 +88,7 @@ def follow(exchange: GroupExchange, threads: int, cancel: Cancel | None) -> Base
 
 
 def _portable(error: BaseException) -> Exception:
-    """The error as other processes can read it."""
+    """The error in a form that other processes can unpickle."""
     if isinstance(error, Exception):
         try:
             pickle.loads(pickle.dumps(error))
@@ -117,17 +115,16 @@ def from_leader(group: dist.ProcessGroup, make: Callable[[], _T]) -> _T:
             raise answer[0]
         return cast(_T, answer[0])
     finally:
-        # An error refers to this frame, which must not refer to it: the group would stay until the
-        # next garbage collection. The threads of Gloo abort a process that ends before that.
+        # The error refers to this frame. If the frame referred to the error, the group would stay until
+        # the next garbage collection, and Gloo's threads abort a process that ends before that.
         del answer, raised
 
 
 def plan_on_leader(group: dist.ProcessGroup, make_plan: Callable[[Leader], ShardingPlan],
                    threads: int, cancel: Cancel | None) -> ShardingPlan:
     """Calls `make_plan(leader)` on rank 0, helped by the others, and returns its plan on all ranks.
-
-    `threads` 0 divides the cores of a host among its ranks where they search together. Rank 0's
-    exception is raised on all ranks.
+    `threads` 0 divides the cores of a host among its ranks. Rank 0's exception is raised on all
+    ranks.
     """
     exchange = GroupExchange(group)
     share = exchange.threads()

@@ -77,7 +77,7 @@ def estimated_options(enumerator: Enumerator, module: nn.Module,
         theirs = by_table(_reference(enumerator, module, firsts))
         try:
             ours = by_table(translate(firsts).options())
-        except ShardwrightError as error:  # TorchRec says it in its own words
+        except ShardwrightError as error:  # TorchRec then raises its own error
             raise Unrecognised(f"what the library says of it: {error}") from error
         for options in theirs.values():
             _estimate_distinct(enumerator, options)
@@ -109,11 +109,10 @@ def _kind(enumerator: EmbeddingEnumerator, table: Table) -> tuple[object, ...]:
     return (torchrec.__version__, type(perf.config), perf.is_inference, storage._pipeline_type,
             storage._is_inference, storage._run_embedding_at_peak_memory,
             perf._use_batch_inputs_for_expected_cache_fetches,
-            perf._use_linear_regression_prefetch_estimate,
-            enumerator._compute_device, enumerator._world_size, enumerator._local_world_size,
-            type(table.module), type(table.sharder), bool(table.sharder.qcomm_codecs_registry),
-            table.is_pooled, table.tensor.dtype, table.buckets is not None,
-            table.dependency is not None,
+            perf._use_linear_regression_prefetch_estimate, enumerator._compute_device,
+            enumerator._world_size, enumerator._local_world_size, type(table.module),
+            type(table.sharder), bool(table.sharder.qcomm_codecs_registry), table.is_pooled,
+            table.tensor.dtype, table.buckets is not None, table.dependency is not None,
             getattr(table.tensor, "_optimizer_classes", [None])[0], given)
 
 
@@ -142,7 +141,7 @@ def _reference(enumerator: EmbeddingEnumerator, module: nn.Module,
 
 def _only(sharder: ModuleSharder[nn.Module],
           wanted: set[tuple[int, str]]) -> ModuleSharder[nn.Module]:
-    """A sharder that knows these tables only."""
+    """A copy of the sharder that has these tables only."""
     all_of = sharder.shardable_parameters
     narrow = copy.copy(sharder)
     narrow.shardable_parameters = lambda module: {
@@ -151,7 +150,7 @@ def _only(sharder: ModuleSharder[nn.Module],
 
 
 def _estimate_distinct(enumerator: EmbeddingEnumerator, options: list[ShardingOption]) -> None:
-    """Estimates one shard of every size, and gives the others of the size its costs."""
+    """Estimates one shard of every size, whose costs all shards of the size get."""
     all_shards = [option.shards for option in options]
     for option in options:
         option.shards = list({tuple(shard.size): shard for shard in option.shards}.values())
@@ -172,8 +171,8 @@ def _described(option: ShardingOption) -> tuple[object, ...]:
 
 
 class OptionsOnDemand(list[ShardingOption]):
-    """The list that `make` returns. `make` is called at the first use of the list, because there are
-    many options and few plans need them. A copy is a plain list. Thread safety: that of a list.
+    """The list that `make` returns. `make` is called at the first use of the list, because there
+    are many options and few plans need them. A copy is a plain list. Thread safety: that of a list.
     """
 
     def __init__(self, make: Callable[[], list[ShardingOption]]) -> None:

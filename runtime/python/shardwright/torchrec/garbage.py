@@ -9,7 +9,7 @@ from typing import Iterator
 
 _lock = threading.Lock()
 _holders = 0
-_was_enabled = False  # before the first holder came
+_was_enabled = False  # before the first holder entered
 
 
 def _hold() -> None:
@@ -31,9 +31,9 @@ def _release() -> None:
 
 @contextmanager
 def collections_held() -> Iterator[None]:
-    """No collection runs by itself, since a full one looks at the million objects that importing torch and
-    TorchRec leaves, which takes longer than a plan. May be nested. The process's setting is restored when
-    the last of all threads leaves. Thread safety: any.
+    """Holds off automatic collections. A full one visits the million objects that importing torch
+    and TorchRec leaves, which takes longer than a plan. May be nested. The process's setting is
+    restored when the last of all threads leaves. Thread safety: any.
     """
     _hold()
     try:
@@ -44,7 +44,7 @@ def collections_held() -> Iterator[None]:
 
 @contextmanager
 def collections_allowed() -> Iterator[None]:
-    """Inside `collections_held`, around what may take long: other threads leave garbage meanwhile."""
+    """Inside `collections_held`, around long work, during which other threads leave garbage."""
     _release()
     try:
         yield

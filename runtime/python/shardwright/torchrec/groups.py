@@ -36,9 +36,8 @@ class GroupLayout:
 
 @dataclass(frozen=True)
 class GroupChoice:
-    """The best layout of the machine, and the plan of one of its groups.
-
-    All groups have the same plan. DMPCollection changes `plan` to the ranks of its process's group.
+    """The best layout of the machine, and the plan that all of its groups have. DMPCollection
+    changes `plan` to the ranks of its process's group.
     """
 
     plan: ShardingPlan  # ranks are those of one group, from 0
@@ -140,7 +139,7 @@ def _choose(planner: EmbeddingShardingPlanner, module: nn.Module,
 
 
 def _check(planner: EmbeddingShardingPlanner) -> None:
-    """Raises Unsupported for what `plan` would ask TorchRec's own search."""
+    """Raises Unsupported for what `plan` would leave to TorchRec's own search."""
     if planner._settings.mode != "best":
         raise Unsupported(f"mode {planner._settings.mode!r}; only 'best' chooses")
     if planner.plan_loader is not None:
@@ -181,9 +180,8 @@ def _choice_of(problem: dict[str, Any], answer: dict[str, Any], options: list[Sh
 
 
 def group_topology(machine: Topology, size: int, pod_size: int, consecutive: bool) -> Topology:
-    """The topology for which TorchRec's planner plans one group of `size` ranks.
-
-    A group has every R-th rank of the machine, R being the number of groups, or `consecutive` ones.
+    """The topology for which TorchRec's planner plans one group of `size` ranks. The ranks of a
+    group are `consecutive`, or every R-th rank of the machine, where R is the number of groups.
     """
     def ranks_among(linked: int) -> int:
         return min(size, linked) if consecutive else max(linked * size // machine.world_size, 1)
@@ -201,8 +199,8 @@ def group_topology(machine: Topology, size: int, pod_size: int, consecutive: boo
 
 
 def _layouts(answer: dict[str, Any]) -> tuple[GroupLayout, ...]:
-    """What a plan file says of every layout."""
-    # Beside the chosen layout's rating stands the bound of all layouts, so its own is elsewhere.
+    """What a plan file has of every layout."""
+    # The bound beside the chosen layout's rating is that of all layouts; its own is in the certificate.
     chosen = {**answer, "lower_bound": (answer["certificate"] or {}).get("bound")}
     found = [GroupLayout(own["sharding_group_size"], own.get("pod_size", 1), own.get("best_rating"),
                          own["lower_bound"], own.get("error", {}).get("message", ""))

@@ -19,9 +19,8 @@ class Unrecognised(Exception):
 
 
 def topology_json(topology: Topology, with_ssd: bool) -> dict[str, Any]:
-    """Ranks, hosts and memory, in the form of problem files. Raises Unsupported.
-
-    A search with given costs needs nothing else of a topology.
+    """Ranks, hosts and memory in the form of problem files, which is all that a search with given
+    costs needs. Raises Unsupported.
     """
     if topology.compute_device not in _DEVICES:
         raise Unsupported(f"the device {topology.compute_device}")

@@ -4,12 +4,13 @@ Annotations are values here, and those of TorchRec where it has them: its schema
 """
 
 import copy
+import functools
 import logging
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
 import torch.distributed as dist
 from torch import nn
@@ -17,12 +18,14 @@ from torch.distributed.remote_device import _remote_device
 from torchrec.distributed.planner import planners
 from torchrec.distributed.planner.types import (Enumerator, ParameterConstraints, Partitioner,
                                                 PerfModel, PlanDebugStats, PlanLoader,
-                                                PlannerContextFingerprintError, Proposer,
-                                                ShardingOption, Stats, StorageReservation, Topology)
+                                                PlannerContextFingerprintError, PlannerError,
+                                                Proposer, ShardingOption, Stats, StorageReservation,
+                                                Topology)
+from torchrec.distributed.planner.utils import reset_shard_rank
 from torchrec.distributed.sharding_plan import get_default_sharders, placement
 from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableShardingSpec,
-                                        ModuleSharder, ParameterSharding, ShardingPlan,
-                                        ShardingType, ShardMetadata)
+                                        ModuleSharder, ParameterSharding, ShardMetadata,
+                                        ShardingPlan, ShardingType)
 
 from ..answer import Cancel, ProgressLike
 from ..arguments import Mode
@@ -31,7 +34,6 @@ from .collective import Leader, plan_on_leader
 from .enumeration import enumerate_candidates, forget_enumeration
 from .garbage import collections_allowed, collections_held
 from .machine import Unsupported
-from .proposals import ProposedPlan
 from .search import (Search, SearchSettings, default_proposers, is_known, partitioner_json,
                      perf_model_name, proposer_json)
 
@@ -46,8 +48,8 @@ class PlanSeconds:
     """Seconds of each stage of `plan`."""
 
     reserve: float  # TorchRec's reservation
-    enumerate: float  # the model as a problem; checks, or TorchRec's enumeration
-    hand_over: float  # the problem for the library
+    enumerate: float  # translation of the model and checks, or TorchRec's enumeration
+    hand_over: float  # parsing of the problem by the library
     search: float  # options, costs and plan
     build: float  # conversion of the plan, callbacks, statistics and validation
 
@@ -55,6 +57,53 @@ class PlanSeconds:
     def total(self) -> float:
         """Sum of all stages, seconds."""
         return self.reserve + self.enumerate + self.hand_over + self.search + self.build
+
+
+class ProposedPlan:
+    """The best plan among the proposals of some proposers, as TorchRec's planner would find it."""
+
+    def __init__(self, partitioner: Partitioner, perf_model: PerfModel, topology: Topology,
+                 end: float | None) -> None:
+        """`topology` is what the reservation left; no proposal begins after `end` of perf_counter.
+        """
+        self.plan: list[ShardingOption] | None = None
+        self.rating = float("inf")
+        self.num_proposals = 0
+        self.num_plans = 0
+        self._partitioner = partitioner
+        self._perf_model = perf_model
+        self._topology = topology
+        self._end = end
+
+    def run(self, proposers: Iterable[Proposer], search_space: list[ShardingOption],
+            enumerator: Enumerator) -> None:
+        """Source: EmbeddingShardingPlanner.plan of torchrec 1.9.2."""
+        for proposer in proposers:
+            proposer.load(search_space=search_space, enumerator=enumerator)
+            for proposal in self._proposals(proposer):
+                self._try(proposer, proposal)
+                reset_shard_rank(proposal)
+
+    def _proposals(self, proposer: Proposer) -> Iterator[list[ShardingOption]]:
+        while self._end is None or perf_counter() < self._end:
+            proposal = proposer.propose()
+            if not proposal:
+                return
+            yield proposal
+
+    def _try(self, proposer: Proposer, proposal: list[ShardingOption]) -> None:
+        self.num_proposals += 1
+        try:
+            plan = self._partitioner.partition(proposal=proposal, storage_constraint=self._topology)
+        except PlannerError:
+            proposer.feedback(partitionable=False, plan=proposal, storage_constraint=self._topology)
+            return
+        self.num_plans += 1
+        rating = self._perf_model.rate(plan=plan)
+        if rating < self.rating:
+            self.rating, self.plan = rating, copy.deepcopy(plan)
+        proposer.feedback(partitionable=True, plan=plan, perf_rating=rating,
+                          storage_constraint=self._topology)
 
 
 class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
@@ -79,28 +128,18 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     """
 
     def __init__(
-        self,
-        topology: Optional[Topology] = None,
-        batch_size: Optional[int] = None,
-        enumerator: Optional[Enumerator] = None,
-        storage_reservation: Optional[StorageReservation] = None,
-        proposer: Optional[Union[Proposer, List[Proposer]]] = None,
-        partitioner: Optional[Partitioner] = None,
-        performance_model: Optional[PerfModel] = None,
-        stats: Optional[Union[Stats, List[Stats]]] = None,
-        constraints: Optional[Dict[str, ParameterConstraints]] = None,
-        debug: bool = True,
-        callbacks: Optional[List[Callable[[List[ShardingOption]], List[ShardingOption]]]] = None,
-        timeout_seconds: Optional[int] = None,
-        plan_loader: Optional[PlanLoader] = None,
-        *,
-        mode: Mode = "best",
-        threads: int = 0,
-        work_limit: int | None = None,
-        seed: int = 0,
-        progress: ProgressLike = None,
-        cancel: Cancel | None = None,
-    ) -> None:
+            self, topology: Optional[Topology] = None, batch_size: Optional[int] = None,
+            enumerator: Optional[Enumerator] = None,
+            storage_reservation: Optional[StorageReservation] = None,
+            proposer: Optional[Union[Proposer, List[Proposer]]] = None,
+            partitioner: Optional[Partitioner] = None,
+            performance_model: Optional[PerfModel] = None,
+            stats: Optional[Union[Stats, List[Stats]]] = None,
+            constraints: Optional[Dict[str, ParameterConstraints]] = None, debug: bool = True,
+            callbacks: Optional[List[Callable[[List[ShardingOption]], List[ShardingOption]]]] = None,
+            timeout_seconds: Optional[int] = None, plan_loader: Optional[PlanLoader] = None, *,
+            mode: Mode = "best", threads: int = 0, work_limit: int | None = None, seed: int = 0,
+            progress: ProgressLike = None, cancel: Cancel | None = None) -> None:
         if mode not in ("best", "compat"):
             raise ValueError(f"mode must be 'best' or 'compat', not {mode!r}")
         if topology is not None and not isinstance(topology, Topology):
@@ -114,7 +153,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             performance_model=performance_model, stats=stats, constraints=constraints, debug=debug,
             callbacks=callbacks, timeout_seconds=timeout_seconds, plan_loader=plan_loader)
         if work_limit is None and mode == "best":
-            work_limit = _WORK_LIMIT  # compat mode does what TorchRec's proposers ask for
+            work_limit = _WORK_LIMIT  # TorchRec's proposers bound the work of compat mode
         self._settings = SearchSettings(mode=mode, threads=threads, work_limit=work_limit,
                                         time_limit=timeout_seconds, seed=seed, progress=progress,
                                         cancel=cancel)
@@ -225,7 +264,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
 
     def _proposed(self, proposers: list[Proposer], topology: Topology,
                   start: float) -> ProposedPlan:
-        """What the user's proposers find in the time that is left since `start` of the plan."""
+        """The best plan of the user's proposers in the time that is left since `start`."""
         end = start + self._timeout_seconds if self._timeout_seconds else None
         found = ProposedPlan(self._partitioner, self._perf_model, topology, end)
         if proposers:
@@ -270,7 +309,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                                            timeout_seconds=self._timeout_seconds))
 
     def get_search_space(self) -> Optional[List[ShardingOption]]:
-        """The enumerated options as TorchRec's objects. Made on demand, because there are many."""
+        """The enumerated options as TorchRec's objects, made on demand because there are many."""
         if self._search_space is None and self._enumerated is not None:
             module, sharders = self._enumerated
             self._search_space = self._enumerator.enumerate(module=module, sharders=sharders)
@@ -279,14 +318,9 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
 
 def to_sharding_plan(options: list[ShardingOption], topology: Topology) -> ShardingPlan:
     """As TorchRec's function of this name, but makes one placement object per rank."""
-    places: dict[int, Any] = {}
-
+    @functools.cache
     def place(rank: int) -> Any:
-        found = places.get(rank)
-        if found is None:
-            found = places[rank] = _remote_device(
-                placement(topology.compute_device, rank, topology.local_world_size))
-        return found
+        return _remote_device(placement(topology.compute_device, rank, topology.local_world_size))
 
     plan: dict[str, Any] = {}
     for option in options:

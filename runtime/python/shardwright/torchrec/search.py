@@ -11,9 +11,8 @@ from torchrec.distributed.planner.partitioners import (GreedyPerfPartitioner,
                                                        MemoryBalancedPartitioner)
 from torchrec.distributed.planner.perf_models import NoopPerfModel, NoopStorageModel
 from torchrec.distributed.planner.proposers import (DynamicProgrammingProposer,
-                                                    EmbeddingOffloadScaleupProposer,
-                                                    GreedyProposer, GridSearchProposer,
-                                                    UniformProposer)
+                                                    EmbeddingOffloadScaleupProposer, GreedyProposer,
+                                                    GridSearchProposer, UniformProposer)
 from torchrec.distributed.planner.types import (Partitioner, PerfModel, PlannerError,
                                                 PlannerErrorType, Proposer, Topology)
 
@@ -127,15 +126,13 @@ class Search:
                 return self._plan(settings)
 
     def _plan(self, settings: SearchSettings, exchange: Exchange | None = None) -> PlanResult:
-        return plan(self.problem, search_space=self.space, mode=settings.mode,
-                    threads=settings.threads, time_limit=settings.time_limit,
-                    work_limit=settings.work_limit, seed=settings.seed,
-                    progress=settings.progress, cancel=settings.cancel, exchange=exchange)
+        arguments = {name: getattr(settings, name) for name in _ARGUMENTS if name != "leader"}
+        return plan(self.problem, search_space=self.space, exchange=exchange, **arguments)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """Raises Unsupported where the library refuses what TorchRec's objects say, so that TorchRec
-        plans or refuses. Errors in arguments of the search stay what they are.
+        """Raises Unsupported where the library refuses what TorchRec's objects say, so that
+        TorchRec plans or refuses. Errors in arguments of the search stay what they are.
         """
         try:
             yield
@@ -165,9 +162,8 @@ def _planner_error(result: PlanResult) -> PlannerError:
     if failure is None or not failure.message:
         return PlannerError(f"the search was stopped before it found a plan ({result.stopped_by})")
     types = {item.value: item for item in PlannerErrorType}
-    return PlannerError(
-        f"{failure.message} ({failure.reason}; {result.num_proposals} proposals)",
-        types.get(failure.type, PlannerErrorType.OTHER))
+    return PlannerError(f"{failure.message} ({failure.reason}; {result.num_proposals} proposals)",
+                        types.get(failure.type, PlannerErrorType.OTHER))
 
 
 def default_proposers() -> list[dict[str, Any]]:

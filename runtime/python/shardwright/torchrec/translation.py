@@ -19,8 +19,7 @@ from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
 from torchrec.distributed.planner.estimator import estimator as perf_estimators
 from torchrec.distributed.planner.estimator.config import EmbeddingPerfEstimatorConfig
 from torchrec.distributed.planner.estimator.types import (EstimatorPerfCoefficients,
-                                                          HardwarePerfConfig,
-                                                          PerfCoefficientConfig)
+                                                          HardwarePerfConfig, PerfCoefficientConfig)
 from torchrec.distributed.planner.shard_estimators import EmbeddingOffloadStats
 from torchrec.distributed.planner.types import (BasicCommsBandwidths, ParameterConstraints,
                                                 Topology)
@@ -49,7 +48,7 @@ _PLAIN = ("min_partition", "num_poolings", "batch_sizes", "is_weighted", "enforc
           "stochastic_rounding", "feature_names", "device_group", "use_virtual_table")
 _CONSTRAINT = {*_PLAIN, "sharding_types", "compute_kernels", "pooling_factors", "cache_params",
                "bounds_check_mode", "output_dtype", "key_value_params"}
-# Attribute of the configuration -> key of the problem.
+# From attributes of a hardware configuration to members of `perf_estimator.config`.
 _HARDWARE = {"_bwd_compute_multiplier": "bwd_compute_multiplier",
          "_weighted_feature_bwd_compute_multiplier": "weighted_feature_bwd_compute_multiplier",
          "device_bw": "device_bw", "hbm_to_ddr_mem_bw": "hbm_to_ddr_mem_bw",
@@ -60,7 +59,7 @@ _HARDWARE = {"_bwd_compute_multiplier": "bwd_compute_multiplier",
 _HARDWARE_TRANSLATED = {"coefficients", "_coefficients", "kernel_device_bandwidths",
                "_supported_sharding_types", "name"}
 _COEFFICIENTS = ("table_wise", "column_wise", "row_wise", "table_row_wise", "data_parallel")
-# Members of the coefficients that a problem cannot say: they must have their defaults.
+# Coefficients that a problem does not have, and that must have their defaults.
 _FIXED_COEFFICIENTS = ("default", "bwd_compute_multiplier", "weighted_feature_bwd_compute_multiplier")
 
 
@@ -150,7 +149,7 @@ def _topology(topology: Topology) -> dict[str, Any]:
 
 
 def reserved_memory(before: Topology, after: Topology) -> dict[str, int | list[int]]:
-    """What a reservation takes of every rank, bytes; a single number if it is the same for all."""
+    """The bytes that a reservation takes of every rank; one number if it is equal on all ranks."""
     taken = {tier: [getattr(own.storage, tier) - getattr(left.storage, tier)
                     for own, left in zip(before.devices, after.devices)]
              for tier in ("hbm", "ddr", "ssd")}
@@ -163,7 +162,7 @@ def _table(table: Table) -> dict[str, Any]:
         raise Unrecognised(f"stashed weights of table {table.name}")
     columns, data_type = _columns_and_type(table)
     processed = isinstance(table.module, FeatureProcessedEmbeddingBagCollection)
-    # Of such a module the constraints say whether it is weighted.
+    # The constraints say whether such a module is weighted.
     is_weighted = None if processed else getattr(table.module, "is_weighted", None)
     said: dict[str, Any] = {
         "name": table.name, "module": table.path or ".",
@@ -184,11 +183,12 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _columns_and_type(table: Table) -> tuple[int, str]:
-    """Quantised tensors have scales and padding beside the columns, so their configuration counts."""
+    """Quantised tensors have scales and padding beside the columns, so their configuration counts.
+    """
     if not isinstance(table.sharder, BaseQuantEmbeddingSharder):
         try:
             return int(table.tensor.shape[1]), str(dtype_to_data_type(table.tensor.dtype).name)
-        except Exception as error:  # the release raises what it likes
+        except Exception as error:  # TorchRec documents no type of exception
             raise Unrecognised(f"the type {table.tensor.dtype} of table {table.name}") from error
     module: Any = table.module
     configs = module.embedding_bag_configs() if table.is_pooled else module.embedding_configs()
@@ -202,7 +202,7 @@ def _constraint(name: str, given: ParameterConstraints) -> dict[str, Any]:
     if type(given) is not ParameterConstraints or {
             item.name for item in dataclasses.fields(given)} != _CONSTRAINT:
         raise Unrecognised(f"the constraints of table {name}")
-    # The factors are always said: a table with constraints differs from one without.
+    # Always present, because a table with constraints differs from a table without.
     said: dict[str, Any] = {"pooling_factors": list(given.pooling_factors)}
     for key, known in (("sharding_types", SHARDING_TYPES), ("compute_kernels", COMPUTE_KERNELS)):
         values = getattr(given, key)
@@ -210,31 +210,30 @@ def _constraint(name: str, given: ParameterConstraints) -> dict[str, Any]:
             if unknown := set(values) - set(known):
                 raise Unrecognised(f"{sorted(map(str, unknown))[0]} in the {key} of table {name}")
             said[key] = list(dict.fromkeys(values))
-    # TorchRec takes an empty list and a `min_partition` of 0 for none, and a problem does not have them.
+    # TorchRec ignores an empty list and a `min_partition` of 0, which problems do not allow.
     unsaid = {"min_partition": (None, 0)}
     said |= {key: getattr(given, key) for key in _PLAIN
              if getattr(given, key) not in unsaid.get(key, (None, []))}
-    if given.bounds_check_mode is not None:
-        said["bounds_check_mode"] = given.bounds_check_mode.name
-    if given.output_dtype is not None:
-        said["output_dtype"] = given.output_dtype.name
+    said |= _names(given, "bounds_check_mode", "output_dtype")
     if given.cache_params is not None:
         said["cache_params"] = _cache(name, given.cache_params)
     if given.key_value_params is not None:
-        sizes = ("max_l1_cache_size", "l2_cache_size")
-        said["key_value_params"] = {key: getattr(given.key_value_params, key) for key in sizes
-                                    if getattr(given.key_value_params, key) is not None}
+        said["key_value_params"] = _present(given.key_value_params, "max_l1_cache_size", "l2_cache_size")
     return said
 
 
+def _present(given: object, *keys: str) -> dict[str, Any]:
+    return {key: value for key in keys if (value := getattr(given, key)) is not None}
+
+
+def _names(given: object, *keys: str) -> dict[str, str]:
+    """The names of members that are enums."""
+    return {key: value.name for key, value in _present(given, *keys).items()}
+
+
 def _cache(name: str, given: CacheParams) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        key: getattr(given, key) for key in ("load_factor", "reserved_memory", "prefetch_pipeline")
-        if getattr(given, key) is not None}
-    if given.algorithm is not None:
-        said["algorithm"] = given.algorithm.name
-    if given.precision is not None:
-        said["precision"] = given.precision.name
+    said = {**_present(given, "load_factor", "reserved_memory", "prefetch_pipeline"),
+            **_names(given, "algorithm", "precision")}
     if given.multipass_prefetch_config is not None:
         said["multipass_prefetch_config"] = {
             "num_passes": given.multipass_prefetch_config.num_passes}
@@ -244,8 +243,7 @@ def _cache(name: str, given: CacheParams) -> dict[str, Any]:
             raise Unrecognised(f"the cache statistics {type(stats).__name__} of table {name}")
         said["stats"] = {"cacheability": float(stats.cacheability),
                          "expected_lookups": float(stats.expected_lookups),
-                         "mrc_hist_counts": stats.hist.tolist(),
-                         "height": stats.height}
+                         "mrc_hist_counts": stats.hist.tolist(), "height": stats.height}
     return said
 
 
@@ -294,7 +292,7 @@ def _hardware(config: HardwarePerfConfig, compute_device: str) -> dict[str, Any]
 
 
 def _own_attributes(config: HardwarePerfConfig) -> set[str]:
-    """What a user's classes and the object set, methods included."""
+    """Names that a user's classes and the object set, methods included."""
     names = set(vars(config))
     for kind in type(config).__mro__:
         if kind in (HardwarePerfConfig, EmbeddingPerfEstimatorConfig):
@@ -309,7 +307,7 @@ def _coefficients(given: PerfCoefficientConfig) -> dict[str, Any]:
         if getattr(given, name) != getattr(usual, name):
             raise Unrecognised(f"{name} of the coefficients")
     said: dict[str, Any] = {
-        name: _passes(getattr(given, name)) for name in _COEFFICIENTS if getattr(given, name) is not None}
+        name: _passes(value) for name, value in _present(given, *_COEFFICIENTS).items()}
     said["weighted_kernel_multiplier"] = given.weighted_kernel_multiplier
     said["by_kernel"] = [{"sharding_type": kind, "compute_kernel": kernel, **_passes(own)}
                          for (kind, kernel), own in given.by_kernel.items()]
@@ -319,5 +317,4 @@ def _coefficients(given: PerfCoefficientConfig) -> dict[str, Any]:
 
 
 def _passes(given: EstimatorPerfCoefficients) -> dict[str, Any]:
-    return {name: dataclasses.asdict(own) for name, own in (("fwd", given.fwd), ("bwd", given.bwd))
-            if own is not None}
+    return {name: dataclasses.asdict(own) for name, own in _present(given, "fwd", "bwd").items()}

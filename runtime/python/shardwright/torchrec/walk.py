@@ -15,6 +15,12 @@ from torchrec.distributed.types import ModuleSharder
 from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerCollection
 
 
+# What TorchRec's _extract_constraints_for_param returns.
+_EXTRACTED = ("input_lengths", "col_wise_shard_dim", "cache_params", "enforce_hbm",
+              "stochastic_rounding", "bounds_check_mode", "feature_names", "output_dtype",
+              "device_group", "key_value_params")
+
+
 @dataclass(slots=True)
 class Table:
     """A table of a module, with what shards it."""
@@ -26,7 +32,7 @@ class Table:
     is_pooled: bool
     dependency: str | None
     sharder: ModuleSharder[nn.Module]
-    buckets: int | None  # of zero-collision hashing
+    buckets: int | None  # of zero-collision hashing; None without it
     # Arguments of ShardingOption other than costs, from the table's constraints.
     attributes: dict[str, Any]
 
@@ -61,9 +67,14 @@ def walk(enumerator: EmbeddingEnumerator, module: nn.Module,
             continue
         is_pooled = ShardingOption.module_pooled(child, path)
         for name, tensor in sharder.shardable_parameters(child).items():
-            attributes, device_group = _attributes(enumerator, child, name)
+            attributes = dict(zip(_EXTRACTED, enumerators._extract_constraints_for_param(
+                enumerator._constraints, name), strict=True))
+            device_group = attributes.pop("device_group")
             if device_group and device_group != enumerator._compute_device:
                 continue
+            del attributes["col_wise_shard_dim"]
+            attributes["batch_size"] = enumerator._batch_size
+            attributes["stash_weights"] = enumerator._get_stash_weights(name, child)
             yield Table(name, path, child, tensor, is_pooled, _dependency(path, child, name),
                         sharder, enumerator._get_num_buckets(name, child), attributes)
 
@@ -75,23 +86,3 @@ def _dependency(path: str, module: nn.Module, name: str) -> str | None:
     if isinstance(module, EmbeddingTowerCollection):
         return f"{path}.tower_{enumerators._get_tower_index(name, module)}"
     return None
-
-
-def _attributes(enumerator: EmbeddingEnumerator, module: nn.Module,
-                name: str) -> tuple[dict[str, Any], str | None]:
-    """The attributes of a table, and its device group."""
-    (input_lengths, _, cache_params, enforce_hbm, stochastic_rounding, bounds_check_mode,
-     feature_names, output_dtype, device_group,
-     key_value_params) = enumerators._extract_constraints_for_param(enumerator._constraints, name)
-    return {
-        "input_lengths": input_lengths,
-        "batch_size": enumerator._batch_size,
-        "cache_params": cache_params,
-        "enforce_hbm": enforce_hbm,
-        "stochastic_rounding": stochastic_rounding,
-        "bounds_check_mode": bounds_check_mode,
-        "feature_names": feature_names,
-        "output_dtype": output_dtype,
-        "key_value_params": key_value_params,
-        "stash_weights": enumerator._get_stash_weights(name, module),
-    }, device_group

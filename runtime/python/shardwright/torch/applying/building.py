@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterable, Sequence
 
-import torch
-import torch.fx
 from torch.distributed.device_mesh import DeviceMesh
+from torch.fx import Node
 
 from ... import errors
 from ..model_plan import ModelPlan, NodePlan
@@ -37,7 +36,7 @@ class Leaving:
     role: str
     target: str
     layout: Layout
-    source: Value  # of the graph
+    source: Value  # the value of the graph that it is made of
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Programs:
     backward: Program  # keeps gradients
     entering: tuple[Entering, ...]  # parameters, buffers and inputs; then tangents
     leaving: tuple[Leaving, ...]
-    saved: frozenset[Value]  # of the forward program, for the backward program
+    saved: frozenset[Value]  # values of the forward program that the backward program reads
 
     def enter(self, role: str) -> list[Entering]:
         return [each for each in self.entering if each.role == role]
@@ -59,16 +58,15 @@ class Programs:
 
 
 def build(traced: TracedModel, plan: ModelPlan, mesh: DeviceMesh, state: RandomState) -> Programs:
-    """Raises InvalidInputError with the node if the plan is not one of this graph and mesh."""
-    if plan.mesh_shape != tuple(mesh.shape):
-        raise errors.InvalidInputError(f"is for the mesh {plan.mesh_shape}, not {tuple(mesh.shape)}",
-                                       "plan")
+    """Raises InvalidInputError with the node if the plan belongs to another graph or mesh."""
+    shape = tuple(mesh.shape)
+    if plan.mesh_shape != shape:
+        raise errors.InvalidInputError(f"is for the mesh {plan.mesh_shape}, not {shape}", "plan")
     return _Builder(traced, plan, mesh, state).programs()
 
 
 @dataclass
 class _Builder:
-    """Thread safety: one thread."""
 
     traced: TracedModel
     plan: ModelPlan
@@ -76,7 +74,7 @@ class _Builder:
     state: RandomState
     rows: dict[str, NodePlan] = field(default_factory=dict)
     layouts: dict[Value, Layout] = field(default_factory=dict)
-    known: dict[Layout, Layout] = field(default_factory=dict)  # each once, as pieces are computed once
+    known: dict[Layout, Layout] = field(default_factory=dict)  # layouts by themselves, so that equal ones are one object
 
     def programs(self) -> Programs:
         self._read_plan()
@@ -93,11 +91,10 @@ class _Builder:
         read = {each.source for each in gradients}.union(*map(_reads, after))
         saved = frozenset(value for value in read if value[0] not in given)
         sources = {each.source for each in results}
-        return Programs(
-            forward=self._program(_needed(before, sources | saved), results, saved),
-            evaluation=self._program(_needed(before, sources), results, frozenset()),
-            backward=self._program(after, gradients, frozenset()),
-            entering=entering, leaving=leaving, saved=saved)
+        return Programs(forward=self._program(_needed(before, sources | saved), results, saved),
+                        evaluation=self._program(_needed(before, sources), results, frozenset()),
+                        backward=self._program(after, gradients, frozenset()), entering=entering,
+                        leaving=leaving, saved=saved)
 
     def _read_plan(self) -> None:
         self.rows = {row.name: row for row in self.plan.nodes}
@@ -110,13 +107,12 @@ class _Builder:
                     f"{len(words_of_outputs)} outputs instead of {len(metas)}", f"plan, node {name}")
             for index, (words, meta) in enumerate(zip(words_of_outputs, metas)):
                 if meta is not None:
-                    self.layouts[name, index] = self._once(layout_of(self.mesh, words, meta))
-
-    def _once(self, layout: Layout) -> Layout:
-        return self.known.setdefault(layout, layout)
+                    layout = layout_of(self.mesh, words, meta)
+                    self.layouts[name, index] = self.known.setdefault(layout, layout)
 
     def _placed(self, value: Value, words: Sequence[str]) -> Layout:
-        return self._once(self.layouts[value].with_words(words))
+        layout = self.layouts[value].with_words(words)
+        return self.known.setdefault(layout, layout)
 
     def _entering(self) -> Iterable[Entering]:
         joint = self.traced.joint
@@ -137,9 +133,9 @@ class _Builder:
             value = source if layout == self.layouts[source] else (f"{output.role} {output.target}", 0)
             yield Leaving(value, output.role, output.target, layout, source)
 
-    def _program(self, nodes: Sequence[torch.fx.Node], results: Sequence[Leaving],
+    def _program(self, nodes: Sequence[Node], results: Sequence[Leaving],
                  saved: frozenset[Value]) -> Program:
-        """Results move as soon as they are computed, since their unreduced parts may be larger."""
+        """Results move as soon as they are computed, because unreduced parts may be larger."""
         made = {node.name for node in nodes}
         moved: dict[str, list[Leaving]] = {}
         for each in results:
@@ -151,7 +147,7 @@ class _Builder:
         for node in nodes:
             steps.append(self._step(node, read))
             steps += [self._move_step(each) for each in moved.get(node.name, [])]
-        return Program(tuple(with_last_reads(steps, keeps)), keeps)
+        return Program(tuple(with_last_reads(steps, keeps)))
 
     def _move_step(self, result: Leaving) -> Step:
         move = move_between(self.layouts[result.source], result.layout)
@@ -159,7 +155,7 @@ class _Builder:
                     (Read(result.source, move),), (Write(result.value, result.layout.local_shape),),
                     False)
 
-    def _step(self, node: torch.fx.Node, read: frozenset[Value]) -> Step:
+    def _step(self, node: Node, read: frozenset[Value]) -> Step:
         row, values = self.rows[node.name], _reads(node)
         if len(row.inputs) != len(values):
             raise errors.InvalidInputError(f"{len(row.inputs)} inputs instead of {len(values)}",
@@ -176,12 +172,12 @@ class _Builder:
                     tuple(writes), isinstance(node.meta["val"], (tuple, list)))
 
 
-def _reads(node: torch.fx.Node) -> list[Value]:
+def _reads(node: Node) -> list[Value]:
     return [(producer.name, index) for producer, index in map(producer_of, input_nodes(node))]
 
 
-def _needed(nodes: Sequence[torch.fx.Node], results: Iterable[Value]) -> list[torch.fx.Node]:
-    """The nodes that the results depend on."""
+def _needed(nodes: Sequence[Node], results: Iterable[Value]) -> list[Node]:
+    """The nodes that the results depend on, in their order."""
     names = {name for name, _ in results}
     found = []
     for node in reversed(nodes):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Sequence
 
 import torch
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.distributed.tensor import DTensor
 
@@ -15,7 +16,7 @@ from .building import Entering, Programs
 from .layouts import Layout, layout_of_dtensor, moved
 from .program import Value
 
-Values = dict[Value, torch.Tensor]
+Values = dict[Value, Tensor]
 Context = Callable[[], "AbstractContextManager[None]"]
 
 
@@ -28,14 +29,14 @@ class Call:
     """
 
     programs: Programs
-    inputs: Sequence[torch.Tensor]
+    inputs: Sequence[Tensor]
     full_outputs: bool  # outputs are plain tensors, whole on every rank
     context: Context = nullcontext  # while programs run
 
     def given(self) -> list[Entering]:
         return [each for each in self.programs.entering if each.role != "tangent"]
 
-    def run(self) -> list[torch.Tensor]:
+    def run(self) -> list[Tensor]:
         """The outputs in the order of the graph. Buffers have their new values afterwards."""
         result = self._differentiable()
         if torch.is_grad_enabled() and result:
@@ -47,7 +48,7 @@ class Call:
             return self.results(values)
 
     def _differentiable(self) -> list[int]:
-        """Positions of the inputs that the graph has gradients for and that require one."""
+        """Positions of the inputs that require a gradient and get one from the graph."""
         targets = {each.target for each in self.programs.leave("gradient")}
         return [position for position, (each, tensor) in enumerate(zip(self.given(), self.inputs))
                 if each.target in targets and each.role in ("parameter", "input")
@@ -57,8 +58,8 @@ class Call:
         return {each.value: entered(tensor, each.layout, each.target)
                 for each, tensor in zip(self.given(), self.inputs)}
 
-    def results(self, values: Values) -> list[torch.Tensor]:
-        """Writes mutations, and returns the outputs."""
+    def results(self, values: Values) -> list[Tensor]:
+        """Writes the new values of buffers and inputs, and returns the outputs."""
         places = {each.target: tensor for each, tensor in zip(self.given(), self.inputs)}
         for leaving in self.programs.leave("mutation"):
             write(values[leaving.value], leaving.layout, places[leaving.target])
@@ -66,10 +67,8 @@ class Call:
                 for leaving in self.programs.leave("output")]
 
 
-def entered(tensor: torch.Tensor, layout: Layout, name: str) -> torch.Tensor:
-    """This rank's part in the layout. Raises InvalidInputError if the tensor differs from the traced
-    one in shape or dtype.
-    """
+def entered(tensor: Tensor, layout: Layout, name: str) -> Tensor:
+    """This rank's part in the layout. Raises InvalidInputError for another shape, dtype or mesh."""
     if tuple(tensor.shape) != layout.shape or tensor.dtype != layout.dtype:
         raise errors.InvalidInputError(
             f"has shape {tuple(tensor.shape)} and {tensor.dtype}; planned for {layout.shape} and "
@@ -84,15 +83,17 @@ def entered(tensor: torch.Tensor, layout: Layout, name: str) -> torch.Tensor:
     return moved(local, source, layout)
 
 
-def left(local: torch.Tensor, layout: Layout, full: bool) -> torch.Tensor:
-    """A result as the caller gets it. Scalars are plain tensors."""
+def left(local: Tensor, layout: Layout, full: bool) -> Tensor:
+    """A result as the caller gets it: a plain tensor for scalars and if `full`, otherwise a
+    DTensor.
+    """
     if not full and layout.shape:
         return layout.wrap(local)
     return moved(local, layout, layout.replicated())
 
 
-def write(local: torch.Tensor, layout: Layout, place: torch.Tensor) -> None:
-    """Puts a new value into the tensor that the caller gave."""
+def write(local: Tensor, layout: Layout, place: Tensor) -> None:
+    """Copies a new value into the tensor that the caller gave."""
     target, held = layout.replicated(), place
     if isinstance(place, DTensor):
         target, held = layout_of_dtensor(place), place.to_local()
@@ -103,7 +104,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
     """The programs of a training step. Values are freed at their last use in the backward."""
 
     @staticmethod
-    def forward(ctx: Any, call: Call, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(ctx: Any, call: Call, *_: Tensor) -> tuple[Tensor, ...]:
         """The tensors are those of the call that may get a gradient."""
         programs = call.programs
         with call.context():
@@ -127,19 +128,22 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]
-    def backward(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+    def backward(ctx: Any, *tangents: Tensor | None) -> tuple[Tensor | None, ...]:
         saved = _saved(ctx)
         programs: Programs = ctx.call.programs
         given = dict(zip((each.target for each in programs.leave("output")), tangents))
         with ctx.call.context():
             for each in programs.enter("tangent"):
-                saved[each.value] = _tangent(given[each.target], each)
+                layout, tangent = each.layout, given[each.target]
+                saved[each.value] = (
+                    torch.zeros(layout.local_shape, dtype=layout.dtype, device=layout.mesh.device_type)
+                    if tangent is None else entered(tangent, layout, f"gradient of {each.target}"))
             owners = {tensor.untyped_storage()._cdata for each in programs.entering
                       if (tensor := saved.get(each.value)) is not None}
             programs.backward.run(saved)
         by_target = {each.target: each for each in programs.leave("gradient")}
         entering = ctx.call.given()
-        gradients: list[torch.Tensor | None] = []
+        gradients: list[Tensor | None] = []
         for position, kind in zip(ctx.positions, ctx.kinds):
             leaving = by_target[entering[position].target]
             local = _own(saved[leaving.value], owners)
@@ -161,24 +165,18 @@ def _saved(ctx: Any) -> Values:
     return saved
 
 
-def _given(call: Call, saved: Values) -> list[tuple[str, torch.Tensor, int]]:
-    """Name, tensor and version of what the caller gave and the backward pass reads. A change of a DTensor
-    counts in it, and not in its local tensor.
+def _given(call: Call, saved: Values) -> list[tuple[str, Tensor, int]]:
+    """Name, tensor and version of each DTensor that the caller gave and the backward pass reads. A
+    change in place counts in the version of the DTensor, not in that of its local tensor.
     """
     storages = {tensor.untyped_storage()._cdata for tensor in saved.values()}
     return [(each.target, tensor, tensor._version) for each, tensor in zip(call.given(), call.inputs)
             if isinstance(tensor, DTensor) and tensor.to_local().untyped_storage()._cdata in storages]
 
 
-def _tangent(given: torch.Tensor | None, entering: Entering) -> torch.Tensor:
-    if given is None:
-        layout = entering.layout
-        return torch.zeros(layout.local_shape, dtype=layout.dtype, device=layout.mesh.device_type)
-    return entered(given, entering.layout, f"gradient of {entering.target}")
-
-
-def _own(local: torch.Tensor, owners: set[int]) -> torch.Tensor:
-    """Memory that nothing else uses, all of it, since optimizers change gradients in place."""
+def _own(local: Tensor, owners: set[int]) -> Tensor:
+    """The tensor in storage of its own and no larger, since optimizers change gradients in place.
+    """
     storage = local.untyped_storage()
     if (not local.is_contiguous() or storage.nbytes() > local.nbytes or storage._cdata in owners):
         local = local.clone(memory_format=torch.contiguous_format)
@@ -186,7 +184,7 @@ def _own(local: torch.Tensor, owners: set[int]) -> torch.Tensor:
     return local
 
 
-def _gradient(local: torch.Tensor, layout: Layout, kind: Layout | None) -> torch.Tensor:
+def _gradient(local: Tensor, layout: Layout, kind: Layout | None) -> Tensor:
     """Placed like the parameter or input: whole for a plain tensor."""
     if kind is None:
         return moved(local, layout, layout.replicated())

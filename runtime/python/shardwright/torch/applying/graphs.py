@@ -19,7 +19,7 @@ from .layouts import word_of_placement
 from .operators import RandomState
 from .planning import from_all_ranks, plan_on_first_rank
 
-# The mode, which parameters require gradients and, of each tensor argument, shape, dtype and whether it requires one.
+# The mode, which parameters require gradients, and shape, dtype and requires_grad of each tensor argument.
 _Key = tuple[Any, ...]
 Placements = Mapping[str, Mapping[str, Sequence[str]]]
 
@@ -40,7 +40,7 @@ class Graphs:
     model: torch.nn.Module  # the code that is traced
     mesh: DeviceMesh
     state: RandomState
-    options: Mapping[str, Any]  # of plan()
+    options: Mapping[str, Any]  # arguments of plan()
     placements: Placements
     recomputed: tuple[str, ...]  # blocks whose forward is computed again in the backward
     known: dict[_Key, Planned] = field(default_factory=dict)
@@ -53,8 +53,8 @@ class Graphs:
         return planned
 
     def find(self, train: bool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Planned:
-        """The graph for a call in the model's mode. A graph that is not known is traced and planned
-        with the parameters where they are. Raises what tracing and planning raise.
+        """The graph for a call in the model's mode. A new graph is traced, and planned with the
+        parameters where they are. Raises what tracing and planning raise.
         """
         for with_backward in ((train,) if train else (False, True)):
             found = self.known.get(self._key(with_backward, args, kwargs))
@@ -70,7 +70,7 @@ class Graphs:
 
     def check_first_inputs(self, planned: Planned, tensors: Sequence[torch.Tensor]) -> None:
         """Compares the whole tensors that all ranks give, once for each graph. Raises InvalidInputError
-        on all ranks if these differ, as parts of a batch would, whose results would be wrong.
+        on all ranks if they differ: parts of a batch would give wrong results.
         """
         if id(planned) in self.checked:
             return
@@ -85,7 +85,7 @@ class Graphs:
         self.checked.add(id(planned))
 
     def _kept(self, traced: TracedModel) -> dict[str, dict[str, list[str]]]:
-        """Where parameters and buffers are."""
+        """The placements of the model's parameters and buffers."""
         tensors = {**dict(self.model.named_parameters(remove_duplicate=False)),
                    **dict(self.model.named_buffers(remove_duplicate=False))}
         kept: dict[str, dict[str, list[str]]] = {"parameters": {}, "buffers": {}}

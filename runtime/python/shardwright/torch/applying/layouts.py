@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Sequence
 
 import torch
+from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
@@ -83,13 +84,15 @@ class Layout:
 
     @cached_property
     def piece(self) -> Piece:
-        """Of this rank."""
+        """The part of the tensor that this rank holds."""
         return piece_of(self.shape, self.words, tuple(self.mesh.shape),
                         [self.coordinate(axis) for axis in range(len(self.words))])
 
     @property
     def local_shape(self) -> tuple[int, ...]:
-        """Of this rank. Shards are those of torch.chunk, so the last ones may be smaller or empty."""
+        """The shape of this rank's part. Like torch.chunk's, the last parts may be smaller or
+        empty.
+        """
         return self.piece.shape
 
     @cached_property
@@ -113,14 +116,14 @@ class Layout:
         return any(len(own) > 1 and self.shape[dim] % math.prod(own) for dim, own in sizes.items())
 
     def coordinate(self, axis: int) -> int:
-        """Of this rank."""
+        """This rank's coordinate on a mesh axis."""
         found = self.mesh.get_coordinate()
         assert found is not None  # parallelize checks it
         return int(found[axis])
 
     @property
     def shard_index(self) -> int:
-        """A number that ranks have in common if and only if they hold the same part."""
+        """A number that is equal on two ranks if and only if they hold the same part."""
         index = 0
         for axis, word in enumerate(self.words):
             if word[0] == "S":
@@ -133,15 +136,14 @@ class Layout:
     def replicated(self) -> Layout:
         return self.with_words([REPLICATE] * len(self.words))
 
-    def wrap(self, local: torch.Tensor) -> DTensor:
-        """The DTensor of which this rank holds `local`."""
+    def wrap(self, local: Tensor) -> DTensor:
         return DTensor.from_local(local, self.mesh, self.placements, run_check=False,
                                   shape=torch.Size(self.shape), stride=self.stride)
 
 
 def layout_of(mesh: DeviceMesh, words: Sequence[str], tensor: Any) -> Layout:
-    """Of a tensor, or of a Meta. Raises InvalidInputError for another number of words than axes,
-    and for dimensions that the tensor has not.
+    """The layout of a tensor or a Meta. Raises InvalidInputError for another number of words than
+    axes, and for dimensions that the tensor does not have.
     """
     shape = tuple(int(size) for size in tensor.shape)
     if len(words) != mesh.ndim:
@@ -153,20 +155,22 @@ def layout_of(mesh: DeviceMesh, words: Sequence[str], tensor: Any) -> Layout:
 
 
 def layout_of_dtensor(tensor: DTensor) -> Layout:
-    """Raises UnsupportedError for placements that no plan has, but on a mesh axis of one device they are "R"."""
+    """On a mesh axis of one device, any placement becomes "R". Raises UnsupportedError for other
+    placements that no plan has.
+    """
     words = [_known_word(placement) or (REPLICATE if size == 1 else word_of_placement(placement))
              for placement, size in zip(tensor.placements, tensor.device_mesh.shape)]
     return layout_of(tensor.device_mesh, words, tensor)
 
 
 class Move:
-    """Calls take the local tensor of the source and return that of the target, both on this rank.
+    """Calls take this rank's tensor in the source layout and return the one in the target layout.
 
     The collectives are DTensor's. Averages travel as sums of values that are divided before,
-    because gloo has no average, and because DTensor refuses to mix averages with sums. Truth
-    values travel as bytes, because gloo has no truth values. If the whole tensor is contiguous, so
-    is the result: an all-to-all leaves other strides, and some kernels do not look at strides. The
-    result is no small part of what was gathered for it: with gloo, an all-to-all gathers and cuts.
+    because gloo has no average and DTensor refuses to mix averages with sums. Booleans travel as
+    bytes, because gloo has no booleans. If the whole tensor is contiguous, so is the result: an
+    all-to-all leaves other strides, which some kernels ignore. The result does not keep much larger
+    storage alive: with gloo, an all-to-all gathers and cuts.
     """
 
     def __init__(self, source: Layout, target: Layout) -> None:
@@ -180,17 +184,17 @@ class Move:
             elif old != new and old[0] == new[0] == "P":
                 raise errors.UnsupportedError(f"{old} cannot become {new}", "plan")
         self._is_contiguous = source.is_contiguous
-        self._is_truth = source.dtype == torch.bool
-        dtype = torch.uint8 if self._is_truth else source.dtype
+        self._is_bool = source.dtype == torch.bool
+        dtype = torch.uint8 if self._is_bool else source.dtype
         self._source = _as_sums(source, dtype)
         self._target = _as_sums(target, dtype)
 
-    def __call__(self, local: torch.Tensor) -> torch.Tensor:
+    def __call__(self, local: Tensor) -> Tensor:
         if self._factor != 1.0:
             local = local * self._factor
         if self._source.placements == self._target.placements:
             return local
-        if self._is_truth:
+        if self._is_bool:
             local = local.view(torch.uint8)
         moved = redistribute_local_tensor(local, self._source, self._target)
         if self._is_contiguous:
@@ -199,7 +203,7 @@ class Move:
         is_small_part = storage.nbytes() >= 2 * max(moved.nbytes, 1)
         if is_small_part and storage._cdata != local.untyped_storage()._cdata:
             moved = moved.clone()
-        return moved.view(torch.bool) if self._is_truth else moved
+        return moved.view(torch.bool) if self._is_bool else moved
 
 
 def _as_sums(layout: Layout, dtype: torch.dtype) -> DTensorSpec:
@@ -209,16 +213,14 @@ def _as_sums(layout: Layout, dtype: torch.dtype) -> DTensorSpec:
 
 
 def move_between(source: Layout, target: Layout) -> Move | None:
-    """Returns None if nothing is to be done. A mesh axis of one device neither cuts nor has terms,
-    so it does not count.
-    """
+    """Returns None if nothing is to be done. Mesh axes of one device do not count."""
     source, target = (layout.with_words([
         REPLICATE if size == 1 else word for word, size in zip(layout.words, layout.mesh.shape)])
         for layout in (source, target))
     return None if source.words == target.words else Move(source, target)
 
 
-def moved(local: torch.Tensor, source: Layout, target: Layout) -> torch.Tensor:
-    """This rank's part in the target layout of its part in the source layout."""
+def moved(local: Tensor, source: Layout, target: Layout) -> Tensor:
+    """Moves this rank's part of a tensor from the source layout to the target layout."""
     move = move_between(source, target)
     return local if move is None else move(local)

@@ -7,15 +7,15 @@ import os
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Iterable, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor.placement_types import Placement
 
 from ... import errors
 from ..model_plan import ModelPlan, NodePlan
 from ..tracing.document import TracedModel
+from ..tracing.origins import module_of
 from .execution import Call
 from .graphs import Graphs, Planned
 from .layouts import placement_of_word
@@ -47,7 +47,7 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
 
     @property
     def plan(self) -> ModelPlan:
-        """Of the inputs that `parallelize` got."""
+        """The plan for the inputs that `parallelize` got."""
         planned: Planned = self._planned
         return planned.plan
 
@@ -62,28 +62,54 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         return self._graphs.mesh
 
     def describe(self) -> str:
-        """A table of the plan by module."""
-        return describe(self._planned.traced, self._planned.plan,
-                        [name for name, _ in self.named_modules()])
+        """A table with a line per module, in their order: the placements of its parameters and of
+        its last result, its operators and their microseconds, its redistributions and their
+        microseconds. Forward and backward count together.
+        """
+        plan, found = self.plan, _rows(self._planned.traced, self.plan)
+        table = [("module", "parameters", "result", "operators", "us", "moves", "us of moves")]
+        for name in dict.fromkeys([*(name for name, _ in self.named_modules()), *found]):
+            if (row := found.get(name)) is not None:
+                result = "" if row.last is None else " ".join(row.last.outputs[0])
+                table.append((name or "(model)", ", ".join(row.parameters), result,
+                              str(row.operators), f"{row.compute_us:.1f}", str(row.redistributions),
+                              f"{row.redistribute_us:.1f}"))
+        widths = [max(map(len, column)) for column in zip(*table)]
+        lines = ["  ".join(text.ljust(width) if column < 3 else text.rjust(width)
+                           for column, (text, width) in enumerate(zip(line, widths))).rstrip()
+                 for line in table]
+        return "\n".join([
+            f"mesh {'x'.join(map(str, plan.mesh_shape))}: {plan.objective_us:.1f} us a step by estimate "
+            f"({plan.status}, no plan takes less than {plan.lower_bound_us:.1f} us), "
+            f"{plan.peak_bytes / 2**20:.1f} MiB at most on a device", *lines])
 
     def save_plan(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan file, which `parallelize(plan=...)` takes. Raises OSError."""
         self._planned.plan.save(path)
 
     def autoparallel_placements(self) -> dict[str, Any]:
-        """From names of nodes, parameters, buffers and inputs to torch's placements."""
-        return placements_by_name(self._planned.traced, self._planned.plan)
+        """Torch's placements of every node of the graph, and of every parameter, buffer and input
+        under its own name. A node with several outputs has a tuple with an entry for each.
+        """
+        found: dict[str, Any] = {}
+        for row in self.plan.nodes:
+            outputs = tuple(None if "-" in words else tuple(map(placement_of_word, words))
+                            for words in row.outputs)
+            found[row.name] = outputs[0] if len(outputs) == 1 and outputs[0] is not None else outputs
+        return {**found, **{each.target: found[each.node.name]
+                            for each in self._planned.traced.joint.placeholders
+                            if each.role != "tangent"}}
 
     def materialize(self, init: Callable[[torch.nn.Module], Any] | None = None) -> None:
         """Gives tensors on meta memory on the mesh's device, then calls `init` with this model."""
         materialize(self, init)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """As any module's; whole tensors, which all ranks must have alike, are cut as the parameters are."""
+        """As any module's. Whole tensors, equal on all ranks, are cut like the parameters."""
         return super().load_state_dict(placed_like(state_dict, self.state_dict()), strict, assign)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ParallelModel:
-        """Another model with parameters of its own and the same plans."""
+        """Another model with its own parameters and the same plans."""
         graphs: Graphs = self._graphs
         root = copy.deepcopy(graphs.model, memo)
         made = ParallelModel(
@@ -99,11 +125,11 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the model returns. Tensors in are DTensors, or plain and whole on every rank; tensors
-        out are DTensors, or plain if they are scalars or `outputs` is "full".
+        """What the model returns. Tensors in are DTensors, or plain and whole on every rank.
+        Tensors out are DTensors, or plain if they are scalars or `outputs` is "full".
 
         The first call in another mode (training, gradients, autocast), or with other shapes, traces
-        and plans again, with the parameters where they are.
+        and plans again. Parameters stay where they are.
         """
         graphs = self._graphs
         graphs.model.training = self.training
@@ -144,49 +170,23 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
 
     @contextmanager
     def _running(self) -> Iterator[None]:
-        """The graph has the casts of the autocast mode that it was traced in; more would be wrong."""
+        """Autocast is off, because the graph has the casts of the mode that it was traced in."""
         from ..replacement import Merging, Replacement
         with torch.autocast(self._graphs.mesh.device_type, enabled=False):
             with Replacement(None) if self._redistribution else Merging():
                 yield
 
 
-Placements = tuple[Placement, ...]
-
-
 @dataclass
 class _Row:
-    """One module: what its own operators, not those of its children, take."""
+    """What the operators of a module take, without those of its children."""
 
     parameters: list[str] = field(default_factory=list)  # "weight S0 R"
-    last: NodePlan | None = None  # of the forward
+    last: NodePlan | None = None  # of the forward's operators
     operators: int = 0
     compute_us: float = 0.0
     redistributions: int = 0
     redistribute_us: float = 0.0
-
-
-def describe(traced: TracedModel, plan: ModelPlan, modules: Iterable[str]) -> str:
-    """A table with a line per module, in their order: the placements of its parameters and of its last result, its
-    operators, the microseconds that they take, redistributions and their microseconds. Forward and
-    backward count together.
-    """
-    found = _rows(traced, plan)
-    order = dict.fromkeys([*modules, *found])
-    rows = {name: found[name] for name in order if name in found}
-    table = [("module", "parameters", "result", "operators", "us", "moves", "us of moves")]
-    for name, row in rows.items():
-        result = "" if row.last is None else " ".join(row.last.outputs[0])
-        table.append((name or "(model)", ", ".join(row.parameters), result, str(row.operators),
-                      f"{row.compute_us:.1f}", str(row.redistributions), f"{row.redistribute_us:.1f}"))
-    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
-    lines = ["  ".join(text.ljust(width) if column < 3 else text.rjust(width)
-                       for column, (text, width) in enumerate(zip(line, widths))).rstrip()
-             for line in table]
-    memory = f"{plan.peak_bytes / 2**20:.1f} MiB at most on a device"
-    return "\n".join([
-        f"mesh {'x'.join(map(str, plan.mesh_shape))}: {plan.objective_us:.1f} us a step by estimate "
-        f"({plan.status}, no plan takes less than {plan.lower_bound_us:.1f} us), {memory}", *lines])
 
 
 def _rows(traced: TracedModel, plan: ModelPlan) -> dict[str, _Row]:
@@ -200,7 +200,7 @@ def _rows(traced: TracedModel, plan: ModelPlan) -> dict[str, _Row]:
     for name, node in traced.nodes.items():
         if node.op != "call_function":
             continue
-        row, own = rows.setdefault(traced.joint.module_of(node), _Row()), planned[name]
+        row, own = rows.setdefault(module_of(node), _Row()), planned[name]
         if node not in traced.joint.backward:
             row.last = own
         row.operators += 1
@@ -209,19 +209,3 @@ def _rows(traced: TracedModel, plan: ModelPlan) -> dict[str, _Row]:
         row.redistributions += len(moves)
         row.redistribute_us += sum(moves)
     return rows
-
-
-def placements_by_name(traced: TracedModel, plan: ModelPlan
-                       ) -> dict[str, Placements | tuple[Placements | None, ...]]:
-    """Torch's placements of every node of the graph, and of every parameter, buffer and input under
-    its own name. Of a node with several outputs, a tuple with an entry for each.
-    """
-    found: dict[str, Placements | tuple[Placements | None, ...]] = {}
-    for row in plan.nodes:
-        outputs = tuple(None if "-" in words else tuple(map(placement_of_word, words))
-                        for words in row.outputs)
-        found[row.name] = outputs[0] if len(outputs) == 1 and outputs[0] is not None else outputs
-    for each in traced.joint.placeholders:
-        if each.role != "tangent":
-            found[each.target] = found[each.node.name]
-    return found

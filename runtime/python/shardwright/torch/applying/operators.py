@@ -61,7 +61,7 @@ def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[
 
 
 def _nothing(node: _Node, device: torch.device, returns_several: bool) -> LocalCall:
-    """For a rank whose parts of the outputs are empty: several operators refuse empty tensors."""
+    """A call for a rank whose outputs are empty, because several operators refuse empty tensors."""
     def call(*_: Any, **__: Any) -> Any:
         made = [None if layout is None else torch.empty(layout.local_shape, dtype=layout.dtype, device=device)
                 for layout in node.outputs]
@@ -70,20 +70,18 @@ def _nothing(node: _Node, device: torch.device, returns_several: bool) -> LocalC
 
 
 def _reshape(node: _Node) -> LocalCall:
-    """A local tensor may lack the strides that the whole one has, and a sharded dimension may be of
-    one element on this rank, which a squeeze would remove.
+    """Views become a reshape to the local shape, because a local tensor may lack the whole one's
+    strides. A squeeze would also remove a sharded dimension that has one element on this rank.
     """
     return LocalCall(_aten.reshape.default, (HOLE, node.output.local_shape), {})
 
 
 def _contiguous_first(node: _Node) -> LocalCall:
-    def call(tensor: torch.Tensor, *arguments: Any) -> Any:
-        return node.op(tensor.contiguous(), *arguments)
-    return replace(node.call, function=call)
+    return replace(node.call, function=lambda tensor, *arguments: node.op(tensor.contiguous(), *arguments))
 
 
 def _as_strided(node: _Node) -> LocalCall:
-    """Strides are those of the whole tensor, so the input is laid out as it was traced."""
+    """The strides are those of the whole tensor, so the input is laid out as it was traced."""
     source = node.inputs[0]
 
     def call(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> torch.Tensor:
@@ -94,19 +92,17 @@ def _as_strided(node: _Node) -> LocalCall:
 
 
 def _extreme(node: _Node) -> LocalCall:
-    """The extreme of no element is the one that every other beats."""
+    """A rank without elements gives the value that every other value beats."""
     source, target = node.inputs[0], node.output
     if math.prod(source.local_shape) > 0 or math.prod(target.local_shape) == 0:
         return node.call
-    limits = torch.finfo(target.dtype) if target.dtype.is_floating_point else torch.iinfo(target.dtype)
     is_max = node.op in (_aten.amax.default, _aten.max.default)
-    worst = limits.min if is_max else limits.max
     if target.dtype.is_floating_point:
         worst = -math.inf if is_max else math.inf
-
-    def call(tensor: torch.Tensor, *_: Any) -> torch.Tensor:
-        return tensor.new_full(target.local_shape, worst)
-    return LocalCall(call, (HOLE,), {})
+    else:
+        limits = torch.iinfo(target.dtype)
+        worst = limits.min if is_max else limits.max
+    return LocalCall(lambda tensor: tensor.new_full(target.local_shape, worst), (HOLE,), {})
 
 
 _SPECIAL: dict[Any, Callable[[_Node], LocalCall]] = {
@@ -119,21 +115,21 @@ _SPECIAL: dict[Any, Callable[[_Node], LocalCall]] = {
 }
 
 
+@dataclass
 class RandomState:
-    """Seeds for the random operators of a model. Thread safety: one call of the model at a time."""
+    """Seeds for the random operators of a model. Ranks that hold the same part of an output draw
+    the same numbers for it. Thread safety: one call of the model at a time.
+    """
 
-    def __init__(self, seed: int) -> None:
-        """`seed` is equal on all ranks."""
-        self._seed = seed
-        self._call = 0
+    seed: int  # equal on all ranks
+    call: int = 0
 
     def next_call(self) -> None:
         """Later seeds differ from earlier ones. All ranks call it equally often."""
-        self._call += 1
+        self.call += 1
 
-    def seed_of(self, name: str, part: int) -> int:
-        """For one operator and one part of its output; the same on all ranks that have this part."""
-        text = f"{self._seed} {self._call} {name} {part}".encode()
+    def seed_of(self, operator: str, part: int) -> int:
+        text = f"{self.seed} {self.call} {operator} {part}".encode()
         return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest(), "little")
 
 
@@ -157,7 +153,7 @@ def seeded(call: LocalCall, name: str, op: Any, outputs: Sequence[Layout | None]
 
 
 def _generator(device: str) -> torch.Generator:
-    """The one that random operators of the current device use."""
+    """The generator that random operators of the current device use."""
     if device == "cpu":
         return torch.default_generator
     module = getattr(torch, device)

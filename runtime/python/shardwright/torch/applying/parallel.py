@@ -11,14 +11,14 @@ from torch.distributed.tensor.placement_types import Placement
 
 from ... import errors
 from ..model_plan import ModelPlan, plan as plan_graph
-from ..tracing.document import TracedModel, trace
+from ..tracing.document import TracedModel, arguments_of, trace
 from .building import Entering, Leaving
 from .graphs import Graphs
 from .layouts import word_of_placement
 from .model import ParallelModel
 from .operators import RandomState
 from .parameters import copy_modules, distribute, materialize, warn_of_hooks
-from .planning import check_mesh, choice_of_first_rank, plan_on_first_rank, seed_of_first_rank
+from .planning import check_mesh, from_first_rank, plan_on_first_rank
 from .recomputing import blocks_to_recompute, fastest_recomputation
 
 OUTPUTS = ("sharded", "full")
@@ -57,7 +57,7 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     if isinstance(model, ParallelModel):
         raise errors.InvalidInputError("is parallel already; give the model that it was made of", "model")
     warn_of_hooks(model)
-    args, kwargs = _arguments(example_inputs, example_kwargs or {})
+    args, kwargs = arguments_of(example_inputs, example_kwargs)
     traced = trace(model, args, kwargs, train=train)
     backend = "gloo" if device_mesh.device_type == "cpu" else "nccl"
     options = {"backend": backend, **options, "memory": memory}
@@ -71,15 +71,20 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     if recompute == "auto" and plan is not None:
         raise errors.InvalidInputError("must name the plan's blocks where a plan is given", "recompute")
     if recompute == "auto" and blocks:
-        blocks, plan = choice_of_first_rank(device_mesh, lambda: fastest_recomputation(
-            traced, blocks, lambda each: planned_within(each, memory),
-            lambda: planned_within(traced, None).objective_us))
+        def fastest() -> tuple[tuple[str, ...], str]:
+            chosen, plan = fastest_recomputation(
+                traced, blocks, lambda each: planned_within(each, memory),
+                lambda: planned_within(traced, None).objective_us)
+            return chosen, plan.to_json()
+
+        blocks, text = from_first_rank(device_mesh, fastest)
+        plan = ModelPlan.from_json(text)
     traced = traced.recomputed(blocks)
     if plan is None:
         plan = plan_on_first_rank(device_mesh, lambda: planned_within(traced, memory))
     root = copy_modules(model)
-    graphs = Graphs(root, device_mesh, RandomState(seed_of_first_rank(device_mesh)), options,
-                    placements, blocks)
+    seed = int(from_first_rank(device_mesh, torch.initial_seed))
+    graphs = Graphs(root, device_mesh, RandomState(seed), options, placements, blocks)
     planned = graphs.add(train, traced, plan, args, kwargs)
     distribute(root, {each.target: each.layout for each in planned.programs.entering
                       if each.role in ("parameter", "buffer")})
@@ -104,12 +109,3 @@ def _in_words(placements: Mapping[str, Mapping[str, Sequence[str | Placement]]]
     """With words in place of torch's placements."""
     return {role: {name: [word_of_placement(each) if isinstance(each, Placement) else each for each in own]
                    for name, own in by_name.items()} for role, by_name in placements.items()}
-
-
-def _arguments(example_inputs: Any, example_kwargs: Mapping[str, Any]
-               ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if isinstance(example_inputs, Mapping):
-        return (), {**example_inputs, **example_kwargs}
-    if isinstance(example_inputs, (tuple, list)):
-        return tuple(example_inputs), dict(example_kwargs)
-    return (example_inputs,), dict(example_kwargs)

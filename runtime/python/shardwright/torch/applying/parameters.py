@@ -6,18 +6,19 @@ import warnings
 from typing import Any, Callable, Iterator, Mapping
 
 import torch
+from torch import Tensor
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from ... import errors
 from .layouts import Layout
 
-Tensors = dict[str, "torch.Tensor | None"]
+Tensors = dict[str, "Tensor | None"]
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def copy_modules(model: torch.nn.Module) -> torch.nn.Module:
     """A module tree of the same types, attributes, hooks and tensors. Shared modules stay shared.
-    Changes of one tree's parameters, buffers and hooks do not change the other's.
+    Changes of parameters, buffers and hooks in one tree do not change the other tree.
     """
     copies: dict[int, torch.nn.Module] = {}
     for module in model.modules():
@@ -36,7 +37,7 @@ def copy_modules(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def warn_of_hooks(model: torch.nn.Module) -> None:
-    """Warns of hooks of the model's parameters. Those of its modules are traced with it."""
+    """Warns of hooks of parameters, which do not run. Hooks of modules are traced."""
     for name, tensor in model.named_parameters():
         if any(getattr(tensor, kind, None) for kind in ("_backward_hooks", "_post_accumulate_grad_hooks")):
             warnings.warn(f"{name}: its hooks do not run, since the parallel model has a parameter of its own for "
@@ -44,15 +45,15 @@ def warn_of_hooks(model: torch.nn.Module) -> None:
 
 
 def hooks_by_module(model: torch.nn.Module) -> dict[str, int]:
-    """How many hooks each module inside the model has, by path, where it has any."""
+    """The number of hooks of each module inside the model that has any, by path."""
     found = {path: sum(len(getattr(module, kind)) for kind in _HOOKS)
              for path, module in model.named_modules() if path}
     return {path: count for path, count in found.items() if count}
 
 
 def tensor_places(model: torch.nn.Module) -> Iterator[tuple[str, Tensors, str]]:
-    """(name, dict that holds the tensor, key in it) of every parameter and buffer, of shared
-    modules once. Tied tensors have several places.
+    """(name, dict that holds the tensor, key in the dict) of every parameter and buffer. Shared
+    modules count once; tied tensors have several places.
     """
     for path, module in model.named_modules():
         for tensors in (module._parameters, module._buffers):
@@ -64,10 +65,10 @@ def tensor_places(model: torch.nn.Module) -> Iterator[tuple[str, Tensors, str]]:
 def distribute(model: torch.nn.Module, layouts: Mapping[str, Layout]) -> None:
     """Replaces each parameter and buffer by a DTensor of its layout; tied ones stay tied.
 
-    The first rank's values count. Tensors on meta stay there. Those that the graph does not use have
-    no layout and are replicated.
+    The first rank's values count. Tensors on meta stay there. Tensors that the graph does not use
+    have no layout and are replicated.
     """
-    made: dict[int, torch.Tensor] = {}
+    made: dict[int, Tensor] = {}
     mesh = next(iter(layouts.values())).mesh if layouts else None
     for name, tensors, key in list(tensor_places(model)):
         tensor = tensors[key]
@@ -83,13 +84,13 @@ def distribute(model: torch.nn.Module, layouts: Mapping[str, Layout]) -> None:
         tensors[key] = made.get(id(tensor), tensor)
 
 
-def _as_parameter(placed: DTensor, like: torch.Tensor) -> torch.Tensor:
+def _as_parameter(placed: DTensor, like: Tensor) -> Tensor:
     if isinstance(like, torch.nn.Parameter):
         return torch.nn.Parameter(placed, requires_grad=like.requires_grad)
     return placed
 
 
-def _placed(tensor: torch.Tensor, layout: Layout) -> DTensor:
+def _placed(tensor: Tensor, layout: Layout) -> DTensor:
     if tensor.is_meta:
         return layout.wrap(torch.empty(layout.local_shape, dtype=tensor.dtype, device="meta"))
     placed = distribute_tensor(tensor.to(layout.mesh.device_type), layout.mesh, layout.placements)
@@ -99,19 +100,21 @@ def _placed(tensor: torch.Tensor, layout: Layout) -> DTensor:
 
 
 def placed_like(given: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The given tensors of a state dict; whole ones cut like the DTensors of that name and shape."""
+    """The tensors of a state dict. A whole tensor is cut if `own` has a DTensor of its name and
+    shape.
+    """
     return {name: distribute_tensor(tensor.detach().to(like.device_mesh.device_type), like.device_mesh,
                                     like.placements, src_data_rank=None)
-            if (isinstance(like := own.get(name), DTensor) and isinstance(tensor, torch.Tensor)
+            if (isinstance(like := own.get(name), DTensor) and isinstance(tensor, Tensor)
                 and not isinstance(tensor, DTensor) and tensor.shape == like.shape) else tensor
             for name, tensor in given.items()}
 
 
 def materialize(model: torch.nn.Module, init: Callable[[torch.nn.Module], Any] | None) -> None:
-    """Gives parameters and buffers that are on meta memory on the mesh's device, then calls `init`
-    with the model, without gradients. Tied tensors stay tied. Values are not set otherwise.
+    """Gives parameters and buffers on meta uninitialised memory on the mesh's device, then calls
+    `init` with the model, without gradients. Tied tensors stay tied.
     """
-    made: dict[int, torch.Tensor] = {}
+    made: dict[int, Tensor] = {}
     for _, tensors, key in tensor_places(model):
         tensor = tensors[key]
         if not isinstance(tensor, DTensor) or not tensor.to_local().is_meta:

@@ -18,7 +18,13 @@ def check_mesh(mesh: DeviceMesh) -> None:
         raise errors.InvalidInputError(
             "must be torch's DeviceMesh, such as init_device_mesh(\"cuda\", (4, 2)), "
             f"not {type(mesh).__name__}", "device_mesh")
-    if not torch.distributed.is_initialized() or not _has_groups(mesh):
+    has_groups = torch.distributed.is_initialized()
+    try:
+        if has_groups:
+            mesh.get_all_groups()
+    except RuntimeError:
+        has_groups = False
+    if not has_groups:
         raise errors.InvalidInputError(
             "has no process groups; call torch.distributed.init_process_group(), or start with torchrun, and "
             "make the mesh by init_device_mesh", "device_mesh")
@@ -26,17 +32,9 @@ def check_mesh(mesh: DeviceMesh) -> None:
         raise errors.InvalidInputError("this rank is not part of it", "device_mesh")
 
 
-def _has_groups(mesh: DeviceMesh) -> bool:
-    try:
-        mesh.get_all_groups()
-    except RuntimeError:
-        return False
-    return True
-
-
 def from_first_rank(mesh: DeviceMesh, make: Callable[[], Any]) -> Any:
-    """What `make` returns on the first rank of the mesh, on all of its ranks; which must all call
-    this. An exception on that rank is raised on all.
+    """Returns on all ranks of the mesh what `make` returns on the first rank, or raises its
+    exception on all ranks. All ranks must call this.
     """
     answer: list[Any] = [None, None]
     error: BaseException | None = None
@@ -47,7 +45,7 @@ def from_first_rank(mesh: DeviceMesh, make: Callable[[], Any]) -> Any:
             error = raised
             answer[1] = (type(raised), str(raised))
     for axis in range(mesh.ndim):
-        # Of the groups along an axis, those have the answer already whose later coordinates are 0.
+        # The answer has reached the ranks whose coordinates on this and later axes are 0.
         torch.distributed.broadcast_object_list(answer, group=mesh.get_group(axis), group_src=0)
     if error is not None:
         raise error
@@ -58,7 +56,7 @@ def from_first_rank(mesh: DeviceMesh, make: Callable[[], Any]) -> Any:
 
 
 def from_all_ranks(mesh: DeviceMesh, own: Any) -> list[Any]:
-    """What each rank of the mesh has, on all of its ranks; which must all call this."""
+    """The `own` of every rank of the mesh. All ranks must call this."""
     found = [own]
     for axis in range(mesh.ndim):
         group = mesh.get_group(axis)
@@ -69,21 +67,5 @@ def from_all_ranks(mesh: DeviceMesh, own: Any) -> list[Any]:
 
 
 def plan_on_first_rank(mesh: DeviceMesh, make: Callable[[], ModelPlan]) -> ModelPlan:
-    """What is said at `from_first_rank` holds."""
+    """The plan that `make` returns on the first rank, on all ranks; see `from_first_rank`."""
     return ModelPlan.from_json(from_first_rank(mesh, lambda: make().to_json()))
-
-
-def choice_of_first_rank(mesh: DeviceMesh, make: Callable[[], tuple[tuple[str, ...], ModelPlan]]
-                         ) -> tuple[tuple[str, ...], ModelPlan]:
-    """Blocks, and the plan of the graph in which they are computed again."""
-    def sent() -> tuple[tuple[str, ...], str]:
-        blocks, plan = make()
-        return blocks, plan.to_json()
-
-    blocks, text = from_first_rank(mesh, sent)
-    return blocks, ModelPlan.from_json(text)
-
-
-def seed_of_first_rank(mesh: DeviceMesh) -> int:
-    """The seed that the first rank's random numbers began with."""
-    return int(from_first_rank(mesh, torch.initial_seed))

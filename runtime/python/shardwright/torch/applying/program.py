@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
-import torch
+from torch import Tensor
 
 from ... import errors
 from ..tracing.calls import HOLE
@@ -23,7 +23,7 @@ class Read:
     move: Move | None
     is_last: bool = False  # no later step needs the value
 
-    def take(self, values: dict[Value, torch.Tensor]) -> torch.Tensor:
+    def take(self, values: dict[Value, Tensor]) -> Tensor:
         tensor = values.pop(self.value) if self.is_last else values[self.value]
         return tensor if self.move is None else self.move(tensor)
 
@@ -48,7 +48,7 @@ class Step:
     writes: tuple[Write | None, ...]  # None: no tensor
     returns_several: bool
 
-    def run(self, values: dict[Value, torch.Tensor]) -> None:
+    def run(self, values: dict[Value, Tensor]) -> None:
         """Reads from `values`, removes what is read for the last time, and adds the outputs. Raises
         InternalError if an output is not of the shape that the plan's placement gives.
         """
@@ -67,7 +67,7 @@ class Step:
             values[write.value] = output
 
 
-def _filled(argument: Any, tensors: Iterator[torch.Tensor]) -> Any:
+def _filled(argument: Any, tensors: Iterator[Tensor]) -> Any:
     if argument is HOLE:
         return next(tensors)
     if type(argument) in (list, tuple):
@@ -83,9 +83,8 @@ class Program:
     """
 
     steps: tuple[Step, ...]
-    keeps: frozenset[Value]  # stay in `values`, the results
 
-    def run(self, values: dict[Value, torch.Tensor]) -> None:
+    def run(self, values: dict[Value, Tensor]) -> None:
         """`values` has the local tensors that go in, and afterwards those that are kept."""
         for step in self.steps:
             step.run(values)

@@ -61,6 +61,6 @@ def fastest_recomputation(traced: TracedModel, blocks: Sequence[str],
         else:
             low = middle + 1
     if not plans:
-        raise refused[max(refused)]  # says how much memory would do
+        raise refused[max(refused)]  # its message says how much memory would be enough
     best = min(plans, key=lambda count: (plans[count].objective_us, count))
     return tuple(blocks[:best]), plans[best]

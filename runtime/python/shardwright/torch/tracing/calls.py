@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Callable, Iterator, Sequence
 
 import torch
-import torch.fx
+from torch.fx import Node
 
 
 @dataclass(frozen=True)
@@ -79,31 +79,31 @@ def with_holes(value: Any) -> Any:
 
 
 def _is_tensor(leaf: Any) -> bool:
-    return isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
+    return isinstance(leaf, Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
 
 
-def input_nodes(node: torch.fx.Node) -> list[torch.fx.Node]:
+def input_nodes(node: Node) -> list[Node]:
     """The nodes of the tensor arguments, in the order of Call.inputs; a node used twice is listed twice."""
     return [leaf for leaf in leaves((node.args, tuple(node.kwargs.items()))) if _is_tensor(leaf)]
 
 
-def producer_of(node: torch.fx.Node) -> tuple[torch.fx.Node, int]:
-    """The node that computes a value, and which of its outputs it is: getitem looked through."""
+def producer_of(node: Node) -> tuple[Node, int]:
+    """The node that computes a value, and which of its outputs the value is."""
     if node.op == "call_function" and node.target is operator.getitem:
         return node.args[0], int(node.args[1])
     return node, 0
 
 
-def output_metas(node: torch.fx.Node) -> tuple[Meta | None, ...]:
+def output_metas(node: Node) -> tuple[Meta | None, ...]:
     value = node.meta.get("val")
     parts: Sequence[Any] = value if isinstance(value, (tuple, list)) else (value,)
     return tuple(meta_of(part) for part in parts)
 
 
-def call_of(node: torch.fx.Node) -> Call:
+def call_of(node: Node) -> Call:
     """The call of a node of op "call_function"."""
     def plain(leaf: Any) -> Any:
-        return meta_of(leaf.meta.get("val")) if isinstance(leaf, torch.fx.Node) else leaf
+        return meta_of(leaf.meta.get("val")) if isinstance(leaf, Node) else leaf
 
     return Call(node.target, replace(node.args, plain),
                 tuple((name, replace(value, plain)) for name, value in node.kwargs.items()),

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
-import torch.fx
+from torch.fx import GraphModule, Node
 
 from ... import errors
 from .calls import Meta, call_of, input_nodes, output_metas, producer_of
-from .rules.entries import PARTIALS, Rule, placeholder_rule
 from .flops import products_of
 from .joint import JointGraph, trace_joint
+from .origins import line_of, module_of
 from .rewriting.recompute import recomputed
 from .rules import rule_of
+from .rules.entries import PARTIALS, Rule, placeholder_rule
 from .rules.views import is_view
 
 
@@ -35,19 +36,19 @@ class TracedModel:
     document: dict[str, Any]  # of format "shardwright.aten_graph"
 
     @property
-    def graph_module(self) -> torch.fx.GraphModule:
+    def graph_module(self) -> GraphModule:
         """Forward and backward in one graph; its nodes' names are those of the document."""
         return self.joint.graph_module
 
     @cached_property
-    def nodes(self) -> Mapping[str, torch.fx.Node]:
-        """From the document's names to the graph's nodes. Those of getitem have no name of their own."""
+    def nodes(self) -> Mapping[str, Node]:
+        """From names in the document to nodes of the graph. Nodes of getitem are left out."""
         return {node.name: node for node in _listed(self.joint)}
 
     def recomputed(self, blocks: Sequence[str]) -> TracedModel:
-        """The same step, keeping less for the backward: each block, a path of a module such as
-        "layers.3", is computed again there from what enters it. Memory for time. Raises
-        InvalidInputError for a path without operators.
+        """The same step with less memory and more time: the backward computes each block, a path of
+        a module such as "layers.3", again from what enters the block, so that its values are not
+        kept. Raises InvalidInputError for a path without operators.
         """
         return _Writer(recomputed(self.joint, blocks)).traced() if blocks else self
 
@@ -71,17 +72,11 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
     Raises InvalidInputError and UnsupportedError, with the line of the model's code where it is
     known. Warns with UnknownOperatorWarning of operators that no rule is known for.
     """
-    args: tuple[Any, ...]
-    if isinstance(example_inputs, Mapping):
-        args, kwargs = (), {**example_inputs, **(example_kwargs or {})}
-    elif isinstance(example_inputs, torch.Tensor):
-        args, kwargs = (example_inputs,), dict(example_kwargs or {})
-    elif isinstance(example_inputs, (tuple, list)):
-        args, kwargs = tuple(example_inputs), dict(example_kwargs or {})
-    else:
+    if not isinstance(example_inputs, (Mapping, torch.Tensor, tuple, list)):
         raise errors.InvalidInputError("must be a tuple, a tensor or a dict", "example_inputs")
     if not isinstance(model, torch.nn.Module):
         raise errors.InvalidInputError("must be a torch.nn.Module", "model")
+    args, kwargs = arguments_of(example_inputs, example_kwargs)
     writer = _Writer(trace_joint(model, args, kwargs, train=train))
     traced = writer.traced()
     for op, where in writer.unknown.items():
@@ -90,11 +85,20 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
     return traced
 
 
+def arguments_of(inputs: Any, keywords: Mapping[str, Any] | None
+                 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call: `inputs` has the positional ones, or is the only one, or, as a dict,
+    has some with keywords; `keywords` has the others.
+    """
+    if isinstance(inputs, Mapping):
+        return (), {**inputs, **(keywords or {})}
+    return (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)), dict(keywords or {})
+
+
 @contextlib.contextmanager
 def _trying_rules() -> Iterator[None]:
-    """Rules are tried on tensors of a few hundred elements, where threads only wait for each other.
-
-    Operators may warn of pieces of shapes that their callers would not give them.
+    """One thread, since rules are tried on tensors of a few hundred elements, and no warnings,
+    since operators may warn of the shapes of pieces.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -106,15 +110,15 @@ def _trying_rules() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _listed(joint: JointGraph) -> list[torch.fx.Node]:
-    """The nodes that the document has: those that hold a tensor, without getitem and the output."""
+def _listed(joint: JointGraph) -> list[Node]:
+    """The nodes of the document: all that hold a tensor, except getitem and the output."""
     return [node for node in joint.graph_module.graph.nodes
             if node.op != "output" and producer_of(node)[0] is node
             and any(meta is not None for meta in output_metas(node))]
 
 
 class _Writer:
-    """Collects rows and shared rules. Thread safety: one thread."""
+    """Collects the rows of nodes, and the rules that they share."""
 
     def __init__(self, joint: JointGraph) -> None:
         self.joint = joint
@@ -145,19 +149,18 @@ class _Writer:
     def _rule(self, rule: Rule) -> int:
         return self.rules.setdefault(rule, len(self.rules))
 
-    def _placeholder(self, node: torch.fx.Node, role: str, target: str) -> dict[str, Any]:
-        metas = output_metas(node)
-        assert metas[0] is not None
+    def _placeholder(self, node: Node, role: str, target: str) -> dict[str, Any]:
+        (meta,) = output_metas(node)
+        assert meta is not None
         return {"name": node.name, "op": "placeholder", "role": role, "target": target,
-                "rule": self._rule(placeholder_rule(metas[0].shape)),
-                "outputs": [_tensor_row(meta) for meta in metas]}
+                "rule": self._rule(placeholder_rule(meta.shape)), "outputs": [_tensor_row(meta)]}
 
-    def _call(self, node: torch.fx.Node) -> dict[str, Any]:
+    def _call(self, node: Node) -> dict[str, Any]:
         if node.op != "call_function":
-            raise errors.UnsupportedError(f"a node of kind {node.op}", self.joint.line_of(node))
+            raise errors.UnsupportedError(f"a node of kind {node.op}", line_of(node))
         call = call_of(node)
         rule = rule_of(call)
-        module, line = self.joint.module_of(node), self.joint.line_of(node)
+        module, line = module_of(node), line_of(node)
         if rule.source == "fallback":
             self.unknown.setdefault(str(node.target), f"{line or 'model'} in {module or self.joint.model}")
         row: dict[str, Any] = {
@@ -185,7 +188,7 @@ def _tensor_row(meta: Meta | None) -> dict[str, Any] | None:
 
 
 def _reductions(rules: Iterable[Rule]) -> set[str]:
-    """The kinds of partial values that can occur: made of whole ones, or of kinds that can occur."""
+    """The kinds of partial values that the graph can make, from whole values or from such kinds."""
     made: set[str] = set()
     size = -1
     while size < len(made):
@@ -196,13 +199,9 @@ def _reductions(rules: Iterable[Rule]) -> set[str]:
 
 
 def _rule_row(rule: Rule, reductions: set[str]) -> dict[str, Any]:
-    """Without entries for partial values of kinds that nothing in the graph makes."""
-    strategies = []
-    for entry in rule.entries:
-        if any(word in PARTIALS and word not in reductions for word in entry.placements):
-            continue
-        row: dict[str, Any] = {"outputs": list(entry.outputs), "inputs": list(entry.inputs)}
-        if entry.divides is not None:
-            row["divides"] = entry.divides
-        strategies.append(row)
-    return {"strategies": strategies, "source": rule.source}
+    """The rule without entries for kinds of partial values that nothing in the graph makes."""
+    return {"strategies": [
+        {"outputs": list(entry.outputs), "inputs": list(entry.inputs),
+         **({} if entry.divides is None else {"divides": entry.divides})}
+        for entry in rule.entries if reductions.issuperset(set(PARTIALS).intersection(entry.placements))],
+        "source": rule.source}

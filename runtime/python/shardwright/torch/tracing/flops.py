@@ -61,7 +61,9 @@ def _grouped(call: Call) -> list[Product]:
 
 
 def _grouped_backward(call: Call) -> list[Product]:
-    """Rows [m, k], matrices [groups, k, n], offsets, gradient [m, n]. Two gradients of as many flops."""
+    """Rows [m, k], matrices [groups, k, n], offsets, gradient [m, n]. Two gradients of as many
+    flops.
+    """
     rows, groups = call.inputs[0].shape[0], call.inputs[1].shape[0]
     return [[-(-4 * rows // groups), [1, 0], [0, 1], [3, 1]]]
 

@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any, Callable, Sequence
 
 import torch
+from torch import Tensor
 
 from .pieces import Piece
 
 _aten = torch.ops.aten
 Pieces = Sequence["Piece | None"]
-Function = Callable[..., torch.Tensor]
+Function = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
@@ -27,51 +28,52 @@ class _Part:
     start: int
     length: int
 
-    def find(self, indices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def find(self, indices: Tensor) -> tuple[Tensor, Tensor]:
         """(positions in the part, which of the indices point elsewhere). Their positions are 0."""
         local = indices - self.start
         outside = (local < 0) | (local >= self.length)
         return local.masked_fill(outside, 0), outside
 
-    def find_in_list(self, indices: torch.Tensor, dims: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """The same for a list of indices in one of `dims` dimensions; the mask has these dimensions."""
+    def find_in_list(self, indices: Tensor, dims: int) -> tuple[Tensor, Tensor]:
+        """The same for a list of indices in one of `dims` dimensions; the mask has these
+        dimensions.
+        """
         local, outside = self.find(indices)
         return local, outside.view([-1, *[1] * (dims - self.dim - 1)])
 
 
-def _embedding(part: _Part, weight: torch.Tensor, indices: torch.Tensor, *_: Any) -> torch.Tensor:
+def _embedding(part: _Part, weight: Tensor, indices: Tensor, *_: Any) -> Tensor:
     if part.length == 0:
         return weight.new_zeros((*indices.shape, weight.shape[1]))
     local, outside = part.find(indices)
     return _aten.embedding.default(weight, local).masked_fill(outside.unsqueeze(-1), 0)
 
 
-def _embedding_backward(part: _Part, gradient: torch.Tensor, indices: torch.Tensor, rows: int,
-                        padding: int, scale_by_frequency: bool) -> torch.Tensor:
-    """Rows elsewhere count as the padding's, whose gradient is 0, in an additional row at the end."""
+def _embedding_backward(part: _Part, gradient: Tensor, indices: Tensor, rows: int,
+                        padding: int, scale_by_frequency: bool) -> Tensor:
+    """Rows elsewhere count as the padding's, whose gradient is 0, in an additional row at the end.
+    """
     local, outside = part.find(indices)
     local = local.masked_fill(outside | (indices == padding), part.length)
     return _aten.embedding_dense_backward.default(
         gradient, local, part.length + 1, part.length, scale_by_frequency)[:part.length]
 
 
-def _gather(part: _Part, tensor: torch.Tensor, _: int, indices: torch.Tensor, *rest: Any
-            ) -> torch.Tensor:
+def _gather(part: _Part, tensor: Tensor, _: int, indices: Tensor, *rest: Any) -> Tensor:
     if part.length == 0:
         return tensor.new_zeros(indices.shape)
     local, outside = part.find(indices)
     return _aten.gather.default(tensor, part.dim, local).masked_fill(outside, 0)
 
 
-def _scatter_add(part: _Part, tensor: torch.Tensor, _: int, indices: torch.Tensor,
-                 source: torch.Tensor) -> torch.Tensor:
+def _scatter_add(part: _Part, tensor: Tensor, _: int, indices: Tensor, source: Tensor) -> Tensor:
     if part.length == 0:
         return tensor.clone()
     local, outside = part.find(indices)
     return _aten.scatter_add.default(tensor, part.dim, local, source.masked_fill(outside, 0))
 
 
-def _index_select(part: _Part, tensor: torch.Tensor, dim: int, indices: torch.Tensor) -> torch.Tensor:
+def _index_select(part: _Part, tensor: Tensor, dim: int, indices: Tensor) -> Tensor:
     if part.length == 0:
         return tensor.new_zeros((*tensor.shape[:part.dim], indices.shape[0],
                                  *tensor.shape[part.dim + 1:]))
@@ -79,8 +81,8 @@ def _index_select(part: _Part, tensor: torch.Tensor, dim: int, indices: torch.Te
     return _aten.index_select.default(tensor, part.dim, local).masked_fill(outside, 0)
 
 
-def _index_add(part: _Part, tensor: torch.Tensor, _: int, indices: torch.Tensor,
-               source: torch.Tensor, **scale: Any) -> torch.Tensor:
+def _index_add(part: _Part, tensor: Tensor, _: int, indices: Tensor,
+               source: Tensor, **scale: Any) -> Tensor:
     if part.length == 0:
         return tensor.clone()
     local, outside = part.find_in_list(indices, tensor.dim())

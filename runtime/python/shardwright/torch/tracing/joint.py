@@ -7,22 +7,27 @@ import copy
 import operator
 import warnings
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import torch
 import torch.fx
 import torch.utils._pytree as pytree
+from torch import Tensor
 from torch._export.utils import _compiling_state_context
 from torch._functorch._aot_autograd import descriptors
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import Graph, GraphModule, Node
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import stateless
 
 from ... import errors
 from . import origins
-from .rewriting import (ShardableCrossEntropy, ShardableEmbeddingBag, SplitExperts, decompositions,
-                        share, simplify, unflatten)
+from .rewriting.decompositions import decompositions
+from .rewriting.modes import ShardableFunctions, SplitExperts
+from .rewriting.sharing import share
+from .rewriting.simplify import simplify
+from .rewriting.unflatten import unflatten
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
 _aten = torch.ops.aten
@@ -31,7 +36,7 @@ _PRODUCTS = (_aten.mm.default, _aten.bmm.default, _aten.mv.default, _aten.dot.de
 
 @dataclass(frozen=True)
 class Placeholder:
-    node: torch.fx.Node
+    node: Node
     role: str  # parameter, buffer, input or tangent
     target: str  # name of the parameter, buffer or input; of a tangent, the name of its output
 
@@ -40,8 +45,7 @@ class Placeholder:
 class Output:
     """A value that the graph returns. Outputs that are None have no entry."""
 
-    node: torch.fx.Node
-    position: int  # in the tuple that the graph returns
+    node: Node
     role: str  # output, gradient, or mutation: the new value of a buffer or input
     target: str  # name of the output; of the parameter, buffer or input otherwise
 
@@ -56,22 +60,14 @@ class JointGraph:
     """
 
     model: str  # class name
-    graph_module: torch.fx.GraphModule
+    graph_module: GraphModule
     placeholders: tuple[Placeholder, ...]
     outputs: tuple[Output, ...]
     inputs: InputLayout  # from a call's arguments to placeholders of role "input"
     result: OutputLayout  # from outputs of role "output" to what the model returns
-    backward: frozenset[torch.fx.Node]  # all others are forward
+    backward: frozenset[Node]  # all others are forward
     tied: Mapping[str, str]  # name of a parameter or buffer -> the name that stands for it
-    constants: Mapping[str, torch.Tensor]  # get_attr nodes: tensors that are no buffers
-
-    def module_of(self, node: torch.fx.Node) -> str:
-        """Path of the module that called the operator, of its forward for a backward node; or ""."""
-        return origins.module_of(node)
-
-    def line_of(self, node: torch.fx.Node) -> str:
-        """"file.py:31" of the model's code; or ""."""
-        return origins.line_of(node)
+    constants: Mapping[str, Tensor]  # by name of a get_attr node: tensors that are no buffers
 
 
 class _Flat(torch.nn.Module):  # type: ignore[misc]
@@ -88,14 +84,14 @@ class _Flat(torch.nn.Module):  # type: ignore[misc]
     def named_parameters(self, *args: Any, **_: Any) -> Iterator[tuple[str, torch.nn.Parameter]]:
         yield from super().named_parameters(*args, remove_duplicate=True)
 
-    def named_buffers(self, *args: Any, **_: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    def named_buffers(self, *args: Any, **_: Any) -> Iterator[tuple[str, Tensor]]:
         yield from super().named_buffers(*args, remove_duplicate=True)
 
-    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         args, kwargs = self.layout.rebuild(tensors)
         same = {name: operator.attrgetter(first)(self.model) for name, first in self.tied.items()}
         with (stateless._reparametrize_module(self.model, same), origins.Lines(),
-              ShardableCrossEntropy(), ShardableEmbeddingBag(), SplitExperts()):
+              ShardableFunctions(), SplitExperts()):
             result = self.model(*args, **kwargs)
         found, self.names, self.result = flatten_output(result)
         seen = {_storage(tensor) for tensor in (*tensors, *self.parameters(), *self.buffers())}
@@ -108,13 +104,13 @@ class _Flat(torch.nn.Module):  # type: ignore[misc]
         return tuple(results)
 
 
-def _storage(tensor: torch.Tensor) -> int:
+def _storage(tensor: Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
 @contextlib.contextmanager
 def _without_effect(operator: str) -> Iterator[None]:
-    """The operator returns nothing, and a graph then need not keep it, nor its order among others."""
+    """Lets a graph leave out the operator, which returns nothing, and change its order."""
     registered = torch._library.simple_registry.singleton.find(operator).effect
     before = registered.effect
     registered.register(None)
@@ -128,12 +124,11 @@ def _without_effect(operator: str) -> Iterator[None]:
 def _tracing_modes() -> Iterator[None]:
     """Attention by matrix products, and no fused kernels of this machine's CPU.
 
-    A fused attention of a CPU can be sharded in torch's rules nowhere but on the batch, and has no
-    formula of flops. Its products and softmax can be sharded on batch and heads, and cost what they
-    cost. The same holds for the fast path of nn.MultiheadAttention and for oneDNN's LSTM.
-    torch.compiler.is_exporting() is true meanwhile, so that code which asks takes its way without
-    looking at values. Checks of values that torch itself makes (of arguments of distributions, of
-    inverses and factors of matrices) are left out.
+    Torch's rules shard a fused attention of a CPU on the batch only, and its flops have no formula.
+    Its products and softmax can be sharded on batch and heads, and have costs. The same holds for
+    the fast path of nn.MultiheadAttention and for oneDNN's LSTM. torch.compiler.is_exporting() is
+    true, so that code can avoid reading values. Torch's own checks of values (of arguments of
+    distributions, of inverses and factors of matrices) are left out.
     """
     fastpath = torch.backends.mha.get_fastpath_enabled()
     reduced = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
@@ -159,15 +154,12 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
 
     Parameters and inputs may be on any device, also on meta: only shapes, strides and dtypes are
     read, and no memory is used for them. Arguments that are no tensors are constants of the graph.
-    The model is traced as it is, in its own training or evaluation mode, and is not changed; a copy
-    without weights is traced. A parameter gets a gradient if it requires one; so does an input.
-    Attention is traced as matrix products and a softmax, because fused attention can hardly be
-    sharded on a CPU, where this runs, and would have no cost.
+    A copy without weights is traced, in the model's training or evaluation mode. Parameters and
+    inputs get a gradient if they require one. Attention is traced as `_tracing_modes` says.
 
     Raises UnsupportedError with the model's line if its code needs values of tensors (`item()`,
-    shapes that depend on data), calls `backward` or names devices, and InvalidInputError if there is
-    no tensor to trace, or nothing to train. Other exceptions of the model's code come as they are,
-    with a note.
+    shapes that depend on data), calls `backward` or names devices, and InvalidInputError if there
+    is no tensor to trace, or nothing to train. Other exceptions of the model's code get a note.
     """
     fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
     copy = _without_weights(model, fake_mode)
@@ -187,7 +179,10 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
         joint = aot_export_joint_with_descriptors(stack, flat, tuple(fakes),
                                                   decompositions=decompositions())
     graph_module = joint.graph_module
-    _call_flat(graph_module)
+    # The traced function takes (primals, tangents). The graph shall take its placeholders.
+    graph_module.graph.set_codegen(torch.fx.graph.CodeGen())
+    output = next(iter(reversed(graph_module.graph.nodes)))
+    output.args = (tuple(output.args[0]),)
     _check(graph_module.graph)
     _without_tangents_of_mutations(graph_module.graph)
     simplify(graph_module)
@@ -208,14 +203,14 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
          if node.op == "get_attr"})
 
 
-def _check(graph: torch.fx.Graph) -> None:
+def _check(graph: Graph) -> None:
     """Raises UnsupportedError for sparse tensors, and InvalidInputError for products of different types,
     which tensors without values let pass.
     """
     for node in graph.nodes:
         place = origins.line_of(node) or origins.module_of(node) or "model"
         for value in pytree.tree_leaves(node.meta.get("val")):
-            if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
+            if isinstance(value, Tensor) and value.layout is not torch.strided:
                 raise errors.UnsupportedError(f"{node.target} makes a sparse tensor, which cannot be sharded: use "
                                               "dense ones (sparse=False)", place)
         if node.target in _PRODUCTS:
@@ -225,16 +220,9 @@ def _check(graph: torch.fx.Graph) -> None:
                                                "parameters' type (x.to(dtype)), or use torch.autocast", place)
 
 
-def _call_flat(graph_module: torch.fx.GraphModule) -> None:
-    """The traced function takes (primals, tangents); the graph then takes its placeholders."""
-    graph = graph_module.graph
-    graph.set_codegen(torch.fx.graph.CodeGen())
-    output = next(iter(reversed(graph.nodes)))
-    output.args = (tuple(output.args[0]),)
-
-
-def _without_tangents_of_mutations(graph: torch.fx.Graph) -> None:
-    """Nothing follows the new value of a parameter that the model writes, so its gradient is 0."""
+def _without_tangents_of_mutations(graph: Graph) -> None:
+    """Nothing depends on the new value of a parameter that the model writes, so its gradient is 0.
+    """
     for node in list(graph.nodes):
         desc = node.meta.get("desc")
         if node.op == "placeholder" and isinstance(desc, descriptors.TangentAOTInput) and isinstance(
@@ -248,43 +236,39 @@ def _without_tangents_of_mutations(graph: torch.fx.Graph) -> None:
             graph.erase_node(node)
 
 
-def _described(graph_module: torch.fx.GraphModule, layout: InputLayout, names: Sequence[str]
+def _described(graph_module: GraphModule, layout: InputLayout, names: Sequence[str]
                ) -> tuple[tuple[Placeholder, ...], tuple[Output, ...]]:
-    def source(desc: Any) -> tuple[str, str]:
-        if isinstance(desc, descriptors.ParamAOTInput):
-            return "parameter", desc.target.removeprefix("model.")
-        if isinstance(desc, descriptors.BufferAOTInput):
-            return "buffer", desc.target.removeprefix("model.")
-        if isinstance(desc, descriptors.PlainAOTInput):
-            return "input", layout.names[desc.idx - first_input]
-        if isinstance(desc, descriptors.TangentAOTInput):
-            return "tangent", result(desc.output)[1]
-        raise errors.UnsupportedError(f"an input of a kind that is not known: {desc.expr()}", "model")
+    kinds: dict[Any, tuple[str, Callable[[Any], str]]] = {
+        descriptors.ParamAOTInput: ("parameter", lambda desc: desc.target.removeprefix("model.")),
+        descriptors.BufferAOTInput: ("buffer", lambda desc: desc.target.removeprefix("model.")),
+        descriptors.PlainAOTInput: ("input", lambda desc: layout.names[desc.idx - first_input]),
+        descriptors.TangentAOTInput: ("tangent", lambda desc: described(desc.output)[1]),
+        descriptors.PlainAOTOutput: ("output", lambda desc: names[desc.idx]),
+        descriptors.GradAOTOutput: ("gradient", lambda desc: described(desc.grad_of)[1]),
+        descriptors.InputMutationAOTOutput:
+            ("mutation", lambda desc: described(desc.mutated_input)[1])}
 
-    def result(desc: Any) -> tuple[str, str]:
-        if isinstance(desc, descriptors.PlainAOTOutput):
-            return "output", names[desc.idx]
-        if isinstance(desc, descriptors.GradAOTOutput):
-            return "gradient", source(desc.grad_of)[1]
-        if isinstance(desc, descriptors.InputMutationAOTOutput):
-            return "mutation", source(desc.mutated_input)[1]
-        raise errors.UnsupportedError(f"an output of a kind that is not known: {desc.expr()}", "model")
+    def described(desc: Any) -> tuple[str, str]:
+        """Role and target."""
+        for kind, (role, target_of) in kinds.items():
+            if isinstance(desc, kind):
+                return role, target_of(desc)
+        raise errors.UnsupportedError(
+            f"an input or output of a kind that is not known: {desc.expr()}", "model")
 
     nodes = list(graph_module.graph.nodes)
     descs = [(node, node.meta["desc"]) for node in nodes if node.op == "placeholder"]
     plain = [desc.idx for _, desc in descs if isinstance(desc, descriptors.PlainAOTInput)]
     first_input = min(plain, default=0)
-    placeholders = tuple(Placeholder(node, *source(desc)) for node, desc in descs)
+    placeholders = tuple(Placeholder(node, *described(desc)) for node, desc in descs)
     outputs = tuple(
-        Output(node, position, *result(desc))
-        for position, (node, desc) in enumerate(zip(nodes[-1].args[0], nodes[-1].meta["desc"]))
-        if isinstance(node, torch.fx.Node))
+        Output(node, *described(desc))
+        for node, desc in zip(nodes[-1].args[0], nodes[-1].meta["desc"]) if isinstance(node, Node))
     return placeholders, outputs
 
 
-def _backward(graph_module: torch.fx.GraphModule, placeholders: Sequence[Placeholder]
-              ) -> frozenset[torch.fx.Node]:
-    """What autograd ran, and what depends on it or on a tangent."""
+def _backward(graph_module: GraphModule, placeholders: Sequence[Placeholder]) -> frozenset[Node]:
+    """The nodes that autograd ran, and all that depend on them or on a tangent."""
     found = {placeholder.node for placeholder in placeholders if placeholder.role == "tangent"}
     for node in graph_module.graph.nodes:
         if node.op == "call_function" and (
@@ -296,16 +280,13 @@ def _backward(graph_module: torch.fx.GraphModule, placeholders: Sequence[Placeho
 
 def _tied(model: torch.nn.Module) -> dict[str, str]:
     first: dict[int, str] = {}
-    tied = {}
-    for name, tensor in [*model.named_parameters(remove_duplicate=False),
-                         *model.named_buffers(remove_duplicate=False)]:
-        canonical = first.setdefault(id(tensor), name)
-        if canonical != name:
-            tied[name] = canonical
-    return tied
+    names = {name: first.setdefault(id(tensor), name)
+             for name, tensor in [*model.named_parameters(remove_duplicate=False),
+                                  *model.named_buffers(remove_duplicate=False)]}
+    return {name: canonical for name, canonical in names.items() if canonical != name}
 
 
-def _fake(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:
+def _fake(tensor: Tensor, mode: FakeTensorMode) -> Tensor:
     """A tensor of the same shape, strides and dtype that takes no memory, as if on the CPU.
 
     Raises UnsupportedError for a sparse tensor.
@@ -333,12 +314,11 @@ def _without_weights(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.M
             if parameter is not None and id(parameter) not in memo:
                 memo[id(parameter)] = torch.nn.Parameter(_fake(parameter, mode),
                                                          requires_grad=parameter.requires_grad)
-        for buffer in module._buffers.values():
-            if buffer is not None and id(buffer) not in memo:
-                memo[id(buffer)] = _fake(buffer, mode)
+        memo.update({id(buffer): _fake(buffer, mode) for buffer in module._buffers.values()
+                     if buffer is not None and id(buffer) not in memo})
     for module in model.modules():
         for value in vars(module).values():
-            if isinstance(value, torch.Tensor) and id(value) not in memo:
+            if isinstance(value, Tensor) and id(value) not in memo:
                 memo[id(value)] = value if value.device.type == "cpu" else _fake(value, mode)
     try:
         return copy.deepcopy(model, memo)

@@ -56,23 +56,13 @@ def _is_foreign(file: str) -> bool:
     return file.startswith(_FOREIGN) or file.startswith("<")
 
 
-def _place(frames: list[tuple[str, int]]) -> str:
-    """The innermost frame of the model's code: neither torch's nor ours."""
-    for file, line in reversed(frames):
-        if not _is_foreign(file):
-            return f"{os.path.basename(file)}:{line}"
-    return ""
-
-
 def line_of(node: torch.fx.Node) -> str:
     return str(node.meta.get("custom", {}).get(_LINE, ""))
 
 
 class Lines(TorchFunctionMode):  # type: ignore[misc]
-    """Lets each node carry the line of the model's code that called a function of torch.
-
-    Autograd's nodes get module and line from the forward node whose gradient they compute, which
-    torch's tracing does for all annotations.
+    """Lets each node carry the line of the model's code that called a function of torch. Torch's
+    tracing copies annotations from a forward node to the nodes that compute its gradient.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -86,11 +76,12 @@ class Lines(TorchFunctionMode):  # type: ignore[misc]
 
 
 def _line_of_error(error: BaseException) -> str:
-    frames = [(frame.filename, frame.lineno or 0)
-              for frame in traceback.extract_tb(error.__traceback__)]
-    while frames and not frames[0][0].startswith(_OWN):
-        frames.pop(0)  # of whoever called us
-    return _place(frames) or "model"
+    """The innermost frame of the model's code, which neither torch nor this package has."""
+    frames = list(traceback.extract_tb(error.__traceback__))
+    while frames and not frames[0].filename.startswith(_OWN):
+        frames.pop(0)  # of the caller of this package
+    return next((f"{os.path.basename(frame.filename)}:{frame.lineno or 0}"
+                 for frame in reversed(frames) if not _is_foreign(frame.filename)), "model")
 
 
 _WAYS_OUT = ("select with torch.where, or keep checks out of the traced call by "
@@ -109,8 +100,8 @@ _MEANINGS = (
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Turns errors that mean "this has no graph" into UnsupportedError with the line of the model and
-    what would help. Other errors of the model's code get a note that says how it was called.
+    """Turns errors that mean "this has no graph" into UnsupportedError with the model's line and a
+    way out. Other errors of the model's code get a note that says how the code was called.
     """
     try:
         yield
@@ -127,7 +118,7 @@ def explained() -> Iterator[None]:
 
 
 def _meaning(error: Exception) -> str | None:
-    """None for an error that is the model's own."""
+    """Returns None for an error of the model's own."""
     if isinstance(error, DynamicOutputShapeException):
         return (f"{error.func} makes a shape that depends on values, which have no plan: use a mask of fixed "
                 "shape (torch.where, masked_fill)")

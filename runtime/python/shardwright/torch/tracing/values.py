@@ -9,6 +9,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import torch
 import torch.utils._pytree as pytree
+from torch import Tensor
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,18 +34,17 @@ class OutputLayout:
 
     def rebuild(self, tensors: Sequence[Any]) -> Any:
         """Returns the result with the given tensors, in the order of the graph's outputs."""
-        return pytree.tree_unflatten([self._leaf(leaf, tensors) for leaf in self.leaves], self.spec)
-
-    @staticmethod
-    def _leaf(leaf: Any, tensors: Sequence[Any]) -> Any:
-        if isinstance(leaf, int):
-            return tensors[leaf]
-        if isinstance(leaf, _Record):
+        def made(leaf: Any) -> Any:
+            if isinstance(leaf, int):
+                return tensors[leaf]
+            if not isinstance(leaf, _Record):
+                return leaf[1]
             record: Any = object.__new__(leaf.kind)
             for name, layout in leaf.fields.items():
                 object.__setattr__(record, name, layout.rebuild(tensors))
             return record
-        return leaf[1]
+
+        return pytree.tree_unflatten(list(map(made, self.leaves)), self.spec)
 
 
 def _word(key: Any) -> str:
@@ -54,13 +54,13 @@ def _word(key: Any) -> str:
     return str(key)
 
 
-def flatten_output(value: Any) -> tuple[list[torch.Tensor], list[str], OutputLayout]:
+def flatten_output(value: Any) -> tuple[list[Tensor], list[str], OutputLayout]:
     """Returns the tensors of a model's result, their names ("logits", "hidden_states.3") and the layout.
 
-    A result that is one tensor has the name "0". Numbers, text and None are kept as they are. An
-    object of another kind, such as a cache of keys and values, becomes None, with a warning.
+    A result that is one tensor has the name "0". Numbers, text and None are kept. Another object,
+    such as a cache of keys and values, becomes None, with a warning.
     """
-    tensors: list[torch.Tensor] = []
+    tensors: list[Tensor] = []
     names: list[str] = []
 
     def layout_of(part: Any, prefix: str) -> OutputLayout:
@@ -68,7 +68,7 @@ def flatten_output(value: Any) -> tuple[list[torch.Tensor], list[str], OutputLay
         leaves: list[Any] = []
         for path, leaf in pairs:
             name = ".".join([*([prefix] if prefix else []), *map(_word, path)])
-            if isinstance(leaf, torch.Tensor):
+            if isinstance(leaf, Tensor):
                 leaves.append(len(tensors))
                 tensors.append(leaf)
                 names.append(name or "0")
@@ -106,7 +106,7 @@ class InputLayout:
         args, kwargs = pytree.tree_unflatten(leaves, self.spec)
         return tuple(args), kwargs
 
-    def tensors_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[torch.Tensor]:
+    def tensors_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Tensor]:
         """Returns the tensors of another call. Raises ValueError if its structure differs."""
         leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
         if spec != self.spec:
@@ -115,7 +115,7 @@ class InputLayout:
 
 
 def flatten_input(forward: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any],
-                  taken: frozenset[str]) -> tuple[list[torch.Tensor], InputLayout]:
+                  taken: frozenset[str]) -> tuple[list[Tensor], InputLayout]:
     """Returns the tensors of a call of `forward`, and the layout. No name is one of `taken`."""
     try:
         parameters = list(inspect.signature(forward).parameters.values())
@@ -134,11 +134,11 @@ def flatten_input(forward: Callable[..., Any], args: Sequence[Any], kwargs: Mapp
         return name
 
     pairs, spec = pytree.tree_flatten_with_path((tuple(args), dict(kwargs)))
-    tensors: list[torch.Tensor] = []
+    tensors: list[Tensor] = []
     names: list[str] = []
     leaves: list[Any] = []
     for path, leaf in pairs:
-        if isinstance(leaf, torch.Tensor):
+        if isinstance(leaf, Tensor):
             leaves.append(len(tensors))
             tensors.append(leaf)
             names.append(name_of(path))

@@ -1,10 +1,1 @@
 """Changes of a graph that keep its values: operators taken apart, views moved, copies left out."""
-
-from .decompositions import decompositions
-from .modes import ShardableCrossEntropy, ShardableEmbeddingBag, SplitExperts
-from .sharing import share
-from .simplify import simplify
-from .unflatten import unflatten
-
-__all__ = ["ShardableCrossEntropy", "ShardableEmbeddingBag", "SplitExperts", "decompositions",
-           "share", "simplify", "unflatten"]

@@ -7,35 +7,36 @@ from math import prod
 from typing import Any, Callable, Sequence
 
 import torch
+from torch import Tensor
 from torch._decomp import get_decompositions
 
 _aten = torch.ops.aten
 
 
-def _added_to(product_of: Any) -> Callable[..., torch.Tensor]:
+def _added_to(product_of: Any) -> Callable[..., Tensor]:
     """The product alone may be a partial sum, which is added up before the bias is."""
-    def function(bias: torch.Tensor, left: torch.Tensor, right: torch.Tensor, *, beta: float = 1,
-                 alpha: float = 1) -> torch.Tensor:
+    def function(bias: Tensor, left: Tensor, right: Tensor, *, beta: float = 1,
+                 alpha: float = 1) -> Tensor:
         product = product_of(left, right)
         product = product if alpha == 1 else product * alpha
         return product if beta == 0 else (bias if beta == 1 else bias * beta) + product
     return function
 
 
-def _mean_dim(tensor: torch.Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *,
-              dtype: torch.dtype | None = None) -> torch.Tensor:
-    """A sum and a factor: a sum of uneven pieces is right, an average of their averages is not."""
+def _mean_dim(tensor: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *,
+              dtype: torch.dtype | None = None) -> Tensor:
+    """A sum divided by a count, because an average of averages of uneven pieces is wrong."""
     dims = list(range(tensor.dim())) if not dim else [each % tensor.dim() for each in dim]
     count = prod(tensor.shape[each] for each in dims)
     return _aten.sum.dim_IntList(tensor, dims, keepdim, dtype=dtype) / count
 
 
-def _channels(vector: torch.Tensor, rank: int) -> torch.Tensor:
+def _channels(vector: Tensor, rank: int) -> Tensor:
     return vector.reshape([-1, *[1] * (rank - 2)])
 
 
-def _normalised(tensor: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None,
-                mean: torch.Tensor, rstd: torch.Tensor) -> torch.Tensor:
+def _normalised(tensor: Tensor, weight: Tensor | None, bias: Tensor | None,
+                mean: Tensor, rstd: Tensor) -> Tensor:
     """[batch, channels, ...] with the statistics [channels] of each channel."""
     rank = tensor.dim()
     result = (tensor - _channels(mean, rank)) * _channels(rstd, rank)
@@ -44,12 +45,9 @@ def _normalised(tensor: torch.Tensor, weight: torch.Tensor | None, bias: torch.T
     return result if bias is None else result + _channels(bias, rank)
 
 
-def _batch_statistics(tensor: torch.Tensor, eps: float
-                      ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """(mean, variance, 1 / deviation) of each channel, of sums over the whole batch.
-
-    A sum may be partial. The one of squares is over differences, as a variance of squares minus the
-    square of the mean would lose digits.
+def _batch_statistics(tensor: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """(mean, variance, 1 / deviation) of each channel, from sums over the whole batch, which may be
+    partial. Squares of differences are summed, because the difference of squares would lose digits.
     """
     rank = tensor.dim()
     others = [dim for dim in range(rank) if dim != 1]
@@ -59,9 +57,9 @@ def _batch_statistics(tensor: torch.Tensor, eps: float
     return mean, variance, torch.rsqrt(variance + eps)
 
 
-def _batch_norm(tensor: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None,
-                running_mean: torch.Tensor | None, running_var: torch.Tensor | None, training: bool,
-                momentum: float, eps: float) -> tuple[torch.Tensor, ...]:
+def _batch_norm(tensor: Tensor, weight: Tensor | None, bias: Tensor | None,
+                running_mean: Tensor | None, running_var: Tensor | None, training: bool,
+                momentum: float, eps: float) -> tuple[Tensor, ...]:
     wide = tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
     if not training:
         assert running_mean is not None and running_var is not None
@@ -78,8 +76,8 @@ def _batch_norm(tensor: torch.Tensor, weight: torch.Tensor | None, bias: torch.T
     return tuple(result)
 
 
-# Losses become elementwise operators and a sum, which may be partial; the others have no rule in
-# torch, or one for the batch alone, while their parts have one for every dimension.
+# Losses become elementwise operators and a sum, which may be partial. Torch has no rule for the other
+# operators, or one for the batch only, but it has rules for every dimension of their parts.
 _TORCHS = (
     _aten.nll_loss_forward, _aten.nll_loss_backward, _aten.nll_loss2d_forward,
     _aten.nll_loss2d_backward, _aten.mse_loss, _aten.mse_loss_backward, _aten.smooth_l1_loss,

@@ -1,4 +1,4 @@
-"""Cross entropy as maxima, sums and elementwise operators, all of which can be sharded over the classes."""
+"""Functions of torch that are replaced while a model is traced (../README.md, Rewriting)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -15,14 +16,14 @@ _REDUCTIONS = ("none", "sum", "mean")
 
 
 class _NegativeLogLikelihood(torch.autograd.Function):  # type: ignore[misc]
-    """Of classes [batch, 1, ...], given logits [batch, classes, ...].
+    """Losses of classes [batch, 1, ...], given logits [batch, classes, ...].
 
-    It reads and writes as many numbers as torch's log_softmax, nll_loss and their gradients, and
-    keeps as many for the backward. The maximum and the sums over the classes may be partial.
+    Reads, writes and keeps as many numbers as torch's log_softmax, nll_loss and their gradients.
+    The maximum and the sums over the classes may be partial.
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: torch.Tensor, classes: torch.Tensor, dim: int) -> torch.Tensor:
+    def forward(ctx: Any, logits: Tensor, classes: Tensor, dim: int) -> Tensor:
         shifted = logits - logits.amax(dim, keepdim=True)
         chosen = shifted.gather(dim, classes)
         exponentials = shifted.exp()
@@ -32,13 +33,12 @@ class _NegativeLogLikelihood(torch.autograd.Function):  # type: ignore[misc]
         return total.log() - chosen
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         exponentials, total, classes = ctx.saved_tensors
         return (exponentials * (gradient / total)).scatter_add(ctx.dim, classes, -gradient), None, None
 
 
-def _cross_entropy(logits: torch.Tensor, target: torch.Tensor, ignored: int, reduction: str
-                   ) -> torch.Tensor:
+def _cross_entropy(logits: Tensor, target: Tensor, ignored: int, reduction: str) -> Tensor:
     dim = min(1, logits.dim() - 1)
     wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
     is_ignored = (target == ignored).unsqueeze(dim)
@@ -54,11 +54,12 @@ def _cross_entropy(logits: torch.Tensor, target: torch.Tensor, ignored: int, red
     return loss if torch.is_autocast_enabled(logits.device.type) else loss.to(logits.dtype)
 
 
-def _with_torchs_arguments(
-        input: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None,
+def _cross_entropy_like_torchs(
+        input: Tensor, target: Tensor, weight: Tensor | None = None,
         size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
-        reduction: str = "mean", label_smoothing: float = 0.0) -> torch.Tensor:
-    """Torch's own function where classes have weights or probabilities, or where it is to complain."""
+        reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
+    """Calls torch's own function if classes have weights or probabilities, or for wrong arguments.
+    """
     is_plain = (weight is None and size_average is None and reduce is None and label_smoothing == 0
                 and reduction in _REDUCTIONS)
     if is_plain and input.is_floating_point() and not target.is_floating_point() and (
@@ -68,14 +69,7 @@ def _with_torchs_arguments(
                            label_smoothing)
 
 
-class ShardableCrossEntropy(TorchFunctionMode):  # type: ignore[misc]
-    """Takes the place of torch's cross entropy. A softmax or its logarithm by itself stays as it is."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return (_with_torchs_arguments if func is F.cross_entropy else func)(*args, **(kwargs or {}))
-
-
-def _of_equal_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: str) -> torch.Tensor:
+def _of_equal_size(rows: Tensor, is_counted: Tensor | None, mode: str) -> Tensor:
     """Rows [bags, entries, width]; those not counted are 0."""
     if mode == "max":
         return rows.max(1).values
@@ -87,8 +81,8 @@ def _of_equal_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: st
     return total / is_counted.sum(1, keepdim=True).clamp(min=1)
 
 
-def _of_any_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: str,
-                 offsets: torch.Tensor, bags: int) -> torch.Tensor:
+def _of_any_size(rows: Tensor, is_counted: Tensor | None, mode: str,
+                 offsets: Tensor, bags: int) -> Tensor:
     """Rows [entries, width]; bag i begins at entry offsets[i]."""
     entries = torch.arange(rows.shape[0], dtype=offsets.dtype, device=rows.device)
     bag = torch.searchsorted(offsets[:bags].contiguous(), entries, right=True) - 1
@@ -101,12 +95,12 @@ def _of_any_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: str,
 
 
 def _embedding_bag(
-        input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor | None = None,
+        input: Tensor, weight: Tensor, offsets: Tensor | None = None,
         max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False,
-        mode: str = "mean", sparse: bool = False, per_sample_weights: torch.Tensor | None = None,
-        include_last_offset: bool = False, padding_idx: int | None = None) -> torch.Tensor:
-    """Torch's own function where bags have maxima over some entries, weights are normed or gradients
-    are sparse, or where it is to complain.
+        mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
+    """Calls torch's own function if bags have maxima over some entries, weights are normed or
+    gradients are sparse, or for wrong arguments.
     """
     is_matrix = input.dim() == 2 and offsets is None
     is_list = input.dim() == 1 and offsets is not None and offsets.dim() == 1
@@ -131,16 +125,19 @@ def _embedding_bag(
                         offsets.shape[0] - 1 if include_last_offset else offsets.shape[0])
 
 
-class ShardableEmbeddingBag(TorchFunctionMode):  # type: ignore[misc]
-    """Takes the place of torch's embedding bag, whose kernel can be sharded on the width at most."""
+_SHARDABLE = {F.cross_entropy: _cross_entropy_like_torchs, F.embedding_bag: _embedding_bag}
+
+
+class ShardableFunctions(TorchFunctionMode):  # type: ignore[misc]
+    """Replaces torch's cross entropy and embedding bag. Softmax and its logarithm stay."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return (_embedding_bag if func is F.embedding_bag else func)(*args, **(kwargs or {}))
+        return _SHARDABLE.get(func, func)(*args, **(kwargs or {}))
 
 
-_SPLITS = (torch.chunk, torch.Tensor.chunk, torch.split, torch.Tensor.split)
+_SPLITS = (torch.chunk, Tensor.chunk, torch.split, Tensor.split)
 _PRODUCTS = ("_grouped_mm", "grouped_mm_fallback")  # of torch, and of the package transformers
-_Product = Callable[[torch.Tensor], torch.Tensor]
+_Product = Callable[[Tensor], Tensor]
 
 
 class SplitExperts(TorchFunctionMode):  # type: ignore[misc]
@@ -154,7 +151,7 @@ class SplitExperts(TorchFunctionMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         if getattr(func, "__name__", "") in _PRODUCTS and len(args) >= 2 and result.dim() == 2:
-            def product(matrices: torch.Tensor) -> torch.Tensor:
+            def product(matrices: Tensor) -> Tensor:
                 return func(args[0], matrices, *args[2:], **kwargs)
             self._products[result] = args[1], product
         elif func in _SPLITS and args and args[0] in self._products:
@@ -162,9 +159,8 @@ class SplitExperts(TorchFunctionMode):  # type: ignore[misc]
         return result
 
 
-def _split(parts: tuple[torch.Tensor, ...], matrices: torch.Tensor, product: _Product
-           ) -> tuple[torch.Tensor, ...]:
-    """The parts as products of their own, if they are parts of the columns that the kernels take."""
+def _split(parts: tuple[Tensor, ...], matrices: Tensor, product: _Product) -> tuple[Tensor, ...]:
+    """A product for each part, if the kernels take matrices of so many columns."""
     columns = [part.shape[1] for part in parts]
     is_aligned = all(width * matrices.itemsize % ALIGNMENT == 0 for width in columns)
     if sum(columns) != matrices.shape[-1] or not is_aligned:

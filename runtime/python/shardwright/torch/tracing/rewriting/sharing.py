@@ -1,13 +1,9 @@
-"""One alias for all products that read a tensor.
-
-Every reader of a tensor moves it for itself. Three linear layers that need the same gathered activations
-would gather them three times. The alias may move the tensor once, and they read the alias where it lies.
-"""
+"""One alias for all products of a pass that read the same tensor (../README.md, Rewriting)."""
 
 from __future__ import annotations
 
 import torch
-import torch.fx
+from torch.fx import Graph, GraphModule, Node
 
 _aten = torch.ops.aten
 _PRODUCTS = frozenset({_aten.matmul.default, _aten.tensordot.default, _aten.mm.default, _aten.bmm.default,
@@ -15,13 +11,11 @@ _PRODUCTS = frozenset({_aten.matmul.default, _aten.tensordot.default, _aten.mm.d
                        _aten.convolution_backward.default})
 
 
-def share(graph_module: torch.fx.GraphModule, backward: frozenset[torch.fx.Node]
-          ) -> frozenset[torch.fx.Node]:
-    """Inserts aliases, apart for forward and backward. Returns the new nodes of the backward.
-
-    Changes the graph in place, not its code.
+def share(graph_module: GraphModule, backward: frozenset[Node]) -> frozenset[Node]:
+    """Inserts an alias for the products of the forward, and another one for those of the backward.
+    Returns the new nodes of the backward. Changes the graph in place, not its code.
     """
-    added: set[torch.fx.Node] = set()
+    added: set[Node] = set()
     nodes = list(graph_module.graph.nodes)
     position = {node: index for index, node in enumerate(nodes)}
     for node in nodes:
@@ -41,7 +35,7 @@ def share(graph_module: torch.fx.GraphModule, backward: frozenset[torch.fx.Node]
     return frozenset(added)
 
 
-def _alias(graph: torch.fx.Graph, node: torch.fx.Node, first: torch.fx.Node) -> torch.fx.Node:
+def _alias(graph: Graph, node: Node, first: Node) -> Node:
     with graph.inserting_before(first):
         alias = graph.call_function(_aten.alias.default, (node,))
     alias.meta = {key: value for key, value in first.meta.items()

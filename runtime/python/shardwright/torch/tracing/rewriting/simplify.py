@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.fx
+from torch.fx import GraphModule, Node
 
 _aten = torch.ops.aten
 # No operator of a traced graph changes its arguments, so sharing memory or not makes no difference.
@@ -16,12 +16,12 @@ _SAME_IF_ALIKE = (_aten.expand.default, _aten.view.default, _aten._unsafe_view.d
                   _aten.squeeze.dim, _aten.squeeze.dims, _aten.squeeze.default)
 
 
-def _source(node: torch.fx.Node) -> Any:
+def _source(node: Node) -> Any:
     """The node that has the same value, or None."""
     if node.target in _SAME:
         return node.args[0]
     source: Any = node.args[0] if node.args else None
-    if not isinstance(source, torch.fx.Node):
+    if not isinstance(source, Node):
         return None
     if node.target in _SAME_IF_ALIKE:
         before, after = source.meta["val"], node.meta["val"]
@@ -31,16 +31,20 @@ def _source(node: torch.fx.Node) -> Any:
     return None
 
 
-def _as_view(node: torch.fx.Node) -> None:
-    """as_strided of all elements in their order is a view, whose dimensions can be followed."""
+def _as_view(node: Node) -> None:
+    """Turns an as_strided of all elements in their order into a view, whose dimensions can be
+    followed.
+    """
     before, after = node.args[0].meta["val"], node.meta["val"]
     if (before.is_contiguous() and after.is_contiguous() and before.numel() == after.numel()
             and not (len(node.args) > 3 and node.args[3])):
         node.target, node.args = _aten.view.default, (node.args[0], list(after.shape))
 
 
-def _name_dimensions(node: torch.fx.Node) -> None:
-    """A squeeze names what it removes: on a rank, other dimensions may be of one element as well."""
+def _name_dimensions(node: Node) -> None:
+    """Names what a squeeze removes, because on a rank other dimensions may have one element as
+    well.
+    """
     shape = node.args[0].meta["val"].shape
     if len(shape) > len(node.meta["val"].shape):
         named = node.args[1] if len(node.args) > 1 else range(len(shape))
@@ -49,7 +53,7 @@ def _name_dimensions(node: torch.fx.Node) -> None:
         node.args = (node.args[0], [dim for dim in dims if shape[dim] == 1])
 
 
-def simplify(graph_module: torch.fx.GraphModule) -> None:
+def simplify(graph_module: GraphModule) -> None:
     """Changes the graph in place, not its code; its results stay the same."""
     for node in list(graph_module.graph.nodes):
         if node.target is _aten.as_strided.default:

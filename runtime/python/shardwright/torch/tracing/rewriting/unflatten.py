@@ -1,44 +1,41 @@
 """Products of tensors that keep their dimensions, in place of products of flattened ones.
 
-A linear layer and attention flatten [batch, tokens, width] to [batch * tokens, width], and [batch,
-heads, ...] to [batch * heads, ...], because the kernels of products have one leading dimension. Only
-the first of the flattened dimensions can then be sharded: no plan could shard tokens, or heads beside
-the batch. This pass moves the views behind the products, where they meet the views back and vanish.
+../README.md, Rewriting, says why. The views move behind the products, where they meet the views
+back and vanish.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import torch
-import torch.fx
 import torch.utils._pytree as pytree
+from torch.fx import Graph, GraphModule, Node
 
 _aten = torch.ops.aten
 _VIEWS = (_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default)
 
 
-class _Flattened:
+class _Flattened(NamedTuple):
     """A value [prod(lead), *rest], and the node that has it as [*lead, *rest]."""
 
-    def __init__(self, node: torch.fx.Node, lead: int) -> None:
-        self.node = node
-        self.lead = lead  # number of dimensions, at least two
+    node: Node
+    lead: int  # number of dimensions, at least two
 
     @property
-    def shape(self) -> torch.Size:
+    def shape(self) -> Any:
         return self.node.meta["val"].shape
 
 
 def _value(node: Any) -> Any:
-    return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+    return node.meta.get("val") if isinstance(node, Node) else None
 
 
 class _Pass:
-    def __init__(self, graph: torch.fx.Graph) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.flattened: dict[torch.fx.Node, _Flattened] = {}
+        self.flattened: dict[Node, _Flattened] = {}
 
     def run(self) -> None:
         for node in list(self.graph.nodes):
@@ -58,19 +55,19 @@ class _Pass:
                 if lead >= 2:
                     self.flattened[back] = _Flattened(unflattened, lead)
 
-    def _call(self, like: torch.fx.Node, op: Any, *args: Any, **kwargs: Any) -> torch.fx.Node:
-        """A new node at the insertion point, with the origin of another."""
+    def _call(self, like: Node, op: Any, *args: Any, **kwargs: Any) -> Node:
+        """A new node at the insertion point, with the origin of the node `like`."""
         node = self.graph.call_function(op, args, kwargs)
         node.meta = {key: value for key, value in like.meta.items()
                      if key in ("custom", "partitioner_tag", "seq_nr", "stack_trace")}
         values = pytree.tree_map(
-            lambda leaf: leaf.meta["val"] if isinstance(leaf, torch.fx.Node) else leaf, args)
+            lambda leaf: leaf.meta["val"] if isinstance(leaf, Node) else leaf, args)
         with torch.no_grad():
             node.meta["val"] = op(*values, **kwargs)
         return node
 
-    def _view(self, node: torch.fx.Node) -> None:
-        """Shortens a chain of views, and notes what is a flattened tensor."""
+    def _view(self, node: Node) -> None:
+        """Shortens a chain of views, and registers a tensor that is flattened."""
         source = node.args[0]
         origin = self.flattened[source].node if source in self.flattened else source
         before, after = _value(origin).shape, _value(node).shape
@@ -81,8 +78,8 @@ class _Pass:
         if lead >= 2 and len(after) and before[lead:] == after[1:] and prod(before[:lead]) == after[0]:
             self.flattened[node] = _Flattened(origin, lead)
 
-    def _rewritten(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
-        """The same result with its leading dimensions, and how many these are; or None."""
+    def _rewritten(self, node: Node) -> tuple[Node, int] | None:
+        """The same result with its leading dimensions, and their number; None without a rewrite."""
         rule = _REWRITES.get(node.target)
         if rule is None and torch.Tag.pointwise in getattr(node.target, "tags", ()):
             rule = _Pass._pointwise
@@ -91,8 +88,8 @@ class _Pass:
         with self.graph.inserting_before(node):
             return rule(self, node)
 
-    def _product(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
-        """mm: the left is [*lead, k]; or both are, and the sum is over `lead`."""
+    def _product(self, node: Node) -> tuple[Node, int] | None:
+        """mm: the left tensor is [*lead, k], or both are flattened and the sum is over `lead`."""
         left, right = node.args
         if left in self.flattened and len(_value(left).shape) == 2:
             flat = self.flattened[left]
@@ -105,13 +102,13 @@ class _Pass:
                 return self._call(node, _aten.tensordot.default, first.node, second.node, dims, dims), 0
         return None
 
-    def _batch_product(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _batch_product(self, node: Node) -> tuple[Node, int] | None:
         left, right = (self.flattened.get(arg) for arg in node.args)
         if left is None or right is None or left.shape[:left.lead] != right.shape[:right.lead]:
             return None
         return self._call(node, _aten.matmul.default, left.node, right.node), left.lead
 
-    def _transpose(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+    def _transpose(self, node: Node) -> tuple[Node, int] | None:
         flat, rank = self.flattened.get(node.args[0]), len(_value(node).shape)
         dims = {dim % rank for dim in node.args[1:]}
         if flat is None or 0 in dims:
@@ -119,11 +116,11 @@ class _Pass:
         return self._call(node, _aten.transpose.int, flat.node,
                           *(dim + flat.lead - 1 for dim in sorted(dims))), flat.lead
 
-    def _pointwise(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
-        """All tensors are flattened alike, or have only dimensions behind the flattened ones, or had
-        before they were expanded.
+    def _pointwise(self, node: Node) -> tuple[Node, int] | None:
+        """Rewrites a node whose tensors are all flattened alike, or lack the flattened dimensions,
+        or lacked them before they were expanded.
         """
-        tensors = [arg for arg in node.args if isinstance(arg, torch.fx.Node)]
+        tensors = [arg for arg in node.args if isinstance(arg, Node)]
         flat = [self.flattened[arg] for arg in tensors if arg in self.flattened]
         if not flat or node.kwargs or any(isinstance(arg, (list, tuple)) for arg in node.args):
             return None
@@ -138,18 +135,20 @@ class _Pass:
         for arg in others:
             shape = [*flat[0].shape[:lead], *_value(arg).shape[1:]]
             nodes[arg] = self._call(arg, _aten.expand.default, arg.args[0], shape)
-        args = [nodes.get(arg, arg) if isinstance(arg, torch.fx.Node) else arg for arg in node.args]
+        args = [nodes.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args]
         return self._call(node, node.target, *args), lead
 
     @staticmethod
-    def _is_expanded(node: torch.fx.Node, rank: int) -> bool:
+    def _is_expanded(node: Node, rank: int) -> bool:
         """Returns true if the node repeats a tensor of fewer dimensions than `rank`, which it has."""
         return (node.target is _aten.expand.default and len(_value(node).shape) == rank
                 and len(_value(node.args[0]).shape) < rank)
 
-    def _rows(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
-        """An operator along other dimensions than the flattened ones, which its argument `dim` names."""
-        tensors = [arg for arg in node.args if isinstance(arg, torch.fx.Node)]
+    def _rows(self, node: Node) -> tuple[Node, int] | None:
+        """Rewrites an operator along another dimension, named by its argument `dim`, than the
+        flattened one.
+        """
+        tensors = [arg for arg in node.args if isinstance(arg, Node)]
         flat = [self.flattened.get(arg) for arg in tensors]
         first = flat[0]
         if first is None or any(each is None or each.lead != first.lead
@@ -164,11 +163,13 @@ class _Pass:
                 if not moved or min(moved) == shift:
                     return None
                 args[position] = moved if dims is args[position] else moved[0]
-        replaced = [self.flattened[arg].node if isinstance(arg, torch.fx.Node) else arg for arg in args]
+        replaced = [self.flattened[arg].node if isinstance(arg, Node) else arg for arg in args]
         return self._call(node, node.target, *replaced, **node.kwargs), first.lead
 
-    def _sums(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
-        """Over the flattened dimension alone, over all of them, or over others only."""
+    def _sums(self, node: Node) -> tuple[Node, int] | None:
+        """Rewrites a sum over the flattened dimension alone, over all dimensions, or over others
+        only.
+        """
         flat = self.flattened.get(node.args[0])
         if flat is None:
             return None
@@ -180,7 +181,7 @@ class _Pass:
                           **node.kwargs), 0
 
 
-_REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int] | None"]] = {
+_REWRITES: dict[Any, Callable[[_Pass, Node], "tuple[Node, int] | None"]] = {
     _aten.mm.default: _Pass._product, _aten.bmm.default: _Pass._batch_product,
     _aten.transpose.int: _Pass._transpose, _aten.sum.dim_IntList: _Pass._sums,
     _aten.sum.default: _Pass._sums,
@@ -193,7 +194,7 @@ _REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int]
 }
 
 
-def unflatten(graph_module: torch.fx.GraphModule) -> None:
+def unflatten(graph_module: GraphModule) -> None:
     """Rewrites the graph in place, not its code. Its results are the same up to the order of sums."""
     _Pass(graph_module.graph).run()
     graph_module.graph.eliminate_dead_code()

@@ -21,9 +21,8 @@ def dim_of(placement: str) -> int | None:
 
 @dataclass(frozen=True)
 class Entry:
-    """Placements of all outputs and tensor inputs on one axis.
-
-    With `divides`, only for axes that use the entry and whose product divides it.
+    """Placements of all outputs and tensor inputs on one mesh axis. With `divides`, the sizes of
+    all axes that use the entry must have a product that divides it.
     """
 
     outputs: tuple[str, ...]
@@ -44,7 +43,7 @@ class Rule:
 
 
 def replicated(num_inputs: int, outputs: Sequence[object]) -> Entry:
-    """Outputs that are None are absent."""
+    """The entry in which everything is whole. Outputs that are None are absent."""
     return Entry(tuple(ABSENT if output is None else REPLICATE for output in outputs),
                  (REPLICATE,) * num_inputs)
 

@@ -1,4 +1,6 @@
-"""Entries of operators that torch has no rule of, or none that is good enough, and guesses to be run."""
+"""Entries of operators that torch has no rule of, or none that is good enough, and guesses to be
+run.
+"""
 
 from __future__ import annotations
 
@@ -127,8 +129,8 @@ def _counted(call: Call) -> list[Entry]:
 
 
 def _index_put(call: Call) -> list[Entry] | None:
-    """Sums into the positions of one list of indices, as in the gradient of a lookup by such a list;
-    torch does not cut the list. Returns None for other forms, which torch's entries cover.
+    """Sums into the positions of one list of indices, as in the gradient of a lookup by such a
+    list; torch does not cut the list. Returns None for other forms, which torch's entries cover.
     """
     if len(call.inputs) != 3 or not call.argument("accumulate", False):
         return None
@@ -189,10 +191,10 @@ def _factory(call: Call) -> list[Entry]:
     return entries
 
 
-# With a size among their arguments.
+# Operators with a size among their arguments.
 _SIZED = (_aten.new_zeros.default, _aten.new_ones.default, _aten.new_full.default,
           _aten.new_empty.default, _aten.new_empty_strided.default)
-# Random numbers in the shape of their argument, whose values do not count.
+# Operators that draw random numbers in the shape of their argument, whose values do not matter.
 _DRAWN = (_aten.uniform.default, _aten.exponential.default, _aten.bernoulli.p, _aten.geometric.default,
           _aten.log_normal.default, _aten.cauchy.default, _aten.normal_functional.default)
 _OWN: dict[object, Callable[[Call], "list[Entry] | None"]] = {

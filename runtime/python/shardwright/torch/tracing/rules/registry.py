@@ -12,7 +12,7 @@ from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor._op_schema import OpSchema, OpSpec, OpStrategy, TupleStrategy
 from torch.distributed.tensor._ops.single_dim_strategy import _ShardingPlaceholder
-from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from torch.distributed.tensor.placement_types import Partial, Replicate, Shard
 
 from ..calls import Call, Meta, replace
 from .entries import ABSENT, Entry
@@ -23,13 +23,14 @@ _WORDS = {"sum": "P", "avg": "Pavg", "max": "Pmax", "min": "Pmin"}
 
 @cache
 def _mesh() -> DeviceMesh:
-    """An axis of one rank, without a process group; with more ranks, torch leaves out what these
-    do not divide, and other meshes are for the planner to judge."""
+    """A mesh of one rank without a process group. With more ranks, torch leaves out dimensions that
+    the ranks do not divide; judging those is the planner's task.
+    """
     return DeviceMesh("cpu", torch.arange(1), _init_backend=False, _rank=0)
 
 
 def _word(placement: Any) -> str | None:
-    """None for a placement of another kind: strided, masked, or of another reduction."""
+    """Returns None for other kinds: strided, masked, or of another reduction."""
     if placement is None:
         return ABSENT
     if isinstance(placement, _ShardingPlaceholder) or type(placement) is Shard:
@@ -59,27 +60,21 @@ def _tensor_meta(meta: Meta) -> TensorMeta:
     return TensorMeta(torch.Size(meta.shape), meta.stride, meta.dtype)
 
 
-def _choices(meta: Meta) -> list[Placement]:
-    return [Replicate(), *(Shard(dim) for dim in range(len(meta.shape))),
-            *(Partial(name) for name in _WORDS)]
-
-
-def _strategy(leaf: Any) -> Any:
-    if not isinstance(leaf, Meta):
-        return leaf
-    meta = _tensor_meta(leaf)
-    return OpStrategy([OpSpec(DTensorSpec(_mesh(), (placement,), meta))
-                       for placement in _choices(leaf)])
-
-
 def _arguments(value: Any) -> Any:
-    """Lists of tensors become TupleStrategy, as torch's propagation makes them."""
+    """Tensors become strategies with all placements, lists of tensors a TupleStrategy, as in
+    torch's propagation.
+    """
     if isinstance(value, tuple):
         parts = [_arguments(part) for part in value]
         if parts and all(isinstance(part, OpStrategy) for part in parts):
             return TupleStrategy(tuple(parts))
         return parts
-    return _strategy(value)
+    if not isinstance(value, Meta):
+        return value
+    choices = [Replicate(), *(Shard(dim) for dim in range(len(value.shape))),
+               *(Partial(name) for name in _WORDS)]
+    return OpStrategy([OpSpec(DTensorSpec(_mesh(), (choice,), _tensor_meta(value)))
+                       for choice in choices])
 
 
 def _of_strategy(call: Call, function: Any) -> Iterator[Sequence[Any]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
 import torch
+from torch import Tensor
 
 from ..calls import Call, Meta, leaves, replace
 from ..grouped import is_grouped, is_rows_times_groups
@@ -17,13 +18,13 @@ _aten = torch.ops.aten
 POOLS = {2: (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24), 3: (5, 7, 8, 10, 11, 13, 14, 16, 17, 19, 20)}
 # Integers below this may be dimensions, strides or paddings rather than extents.
 _SMALLEST_EXTENT = 9
-# Torch's products of groups take multiples of this, and no numbers of 64 bits.
+# Torch's products of groups need extents that are multiples of this, and take no 64-bit numbers.
 _ALIGNED = 8
 # Elements of a call that is run with its own shapes: some milliseconds for most operators.
 _MOST_ELEMENTS = 1 << 18
 _UNSPECIFIED = (_aten.empty.memory_format, _aten.empty_like.default, _aten.new_empty.default,
                 _aten.new_empty_strided.default)
-# Position of the input among the tensors; the weight follows.
+# Position of the input among the tensor arguments; the weight follows it.
 _CONVOLUTIONS = {_aten.convolution.default: 0, _aten.convolution_backward.default: 1}
 # Operators whose indices count in a dimension of tensor argument 0, and the argument that names it.
 _COUNT_IN = {_aten.gather.default: 1, _aten.scatter_add.default: 1, _aten.index_select.default: 1,
@@ -37,16 +38,16 @@ class Sample:
     op: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    tensors: tuple[torch.Tensor, ...]  # of the arguments, flattened in order
-    outputs: tuple[torch.Tensor | None, ...]
+    tensors: tuple[Tensor, ...]  # of the arguments, flattened in order
+    outputs: tuple[Tensor | None, ...]
 
 
-def call_op(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[torch.Tensor | None, ...]:
+def call_op(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor | None, ...]:
     """Runs an operator on real tensors and returns its outputs, None for those that it leaves out."""
     with torch.no_grad():
         result = op(*args, **kwargs)
     parts = result if isinstance(result, (tuple, list)) else (result,)
-    return tuple(part if isinstance(part, torch.Tensor) else None for part in parts)
+    return tuple(part if isinstance(part, Tensor) else None for part in parts)
 
 
 def _extents(call: Call) -> list[int]:
@@ -55,21 +56,24 @@ def _extents(call: Call) -> list[int]:
 
 
 def _mappings(call: Call, pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
-    """Ways to make a call small: all extents changed, then large ones only."""
+    """Ways to make a call small: with all extents changed, then with the large ones only."""
     extents = _extents(call)
     if call.op is _aten._grouped_mm.default:
         pool = tuple(extent * _ALIGNED for extent in pool)
     kept, windows = _windows(call)
     for smallest in (2, _SMALLEST_EXTENT):
-        changed = [extent for extent in extents if extent >= smallest and extent not in kept and extent not in windows]
+        changed = [extent for extent in extents
+                   if extent >= smallest and extent not in kept and extent not in windows]
         if changed and len(changed) <= len(pool):
             mapping = dict(zip(changed, pool))
-            yield {**mapping, **{extent: stride * mapping.get(count, count) for extent, (count, stride) in windows.items()}}
+            yield {**mapping, **{extent: stride * mapping.get(count, count)
+                                 for extent, (count, stride) in windows.items()}}
 
 
 def _windows(call: Call) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """Of a convolution whose windows have no element in common: the extents that stay (kernels and strides), and
-    by extent of the input: how many windows it has, and the stride, which its small extent must be a multiple of.
+    """For a convolution whose windows have no element in common: the extents that stay (kernels and
+    strides); and by extent of the input, the number of windows and the stride, of which the small
+    extent must be a multiple.
     """
     first = _CONVOLUTIONS.get(call.op)
     kept: set[int] = set()
@@ -83,12 +87,8 @@ def _windows(call: Call) -> tuple[set[int], dict[int, tuple[int, int]]]:
     return kept, windows
 
 
-def _float_of(call: Call) -> torch.dtype:
-    return torch.float32 if call.op is _aten._grouped_mm.default else torch.float64
-
-
 def _offsets(call: Call, groups: int, map_extent: Callable[[int], int], generator: torch.Generator
-             ) -> torch.Tensor:
+             ) -> Tensor:
     """Where groups of rows end; the last group ends with the last row."""
     tensor, other = call.inputs[:2]
     rows = map_extent((tensor if is_rows_times_groups((tensor.shape, other.shape)) else other).shape[0])
@@ -97,19 +97,8 @@ def _offsets(call: Call, groups: int, map_extent: Callable[[int], int], generato
     return ends
 
 
-def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Generator
-            ) -> torch.Tensor:
-    if meta.dtype is torch.bool:
-        return torch.rand(shape, generator=generator) < 0.5
-    if meta.dtype.is_floating_point:
-        return torch.rand(shape, generator=generator, dtype=torch.float64) + 0.25
-    if meta.dtype.is_complex:
-        return torch.randn(shape, generator=generator, dtype=torch.complex128)
-    return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=meta.dtype)
-
-
 def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
-    """Indices in this range are in range of every dimension that they may index."""
+    """A bound below which indices are in range of every dimension that they may index."""
     if call.op is _aten.embedding.default:
         return map_extent(call.inputs[0].shape[0])
     if call.op is _aten.embedding_dense_backward.default:
@@ -123,21 +112,27 @@ def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
     return min([*extents, *numbers], default=2)
 
 
-def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
-    generator = torch.Generator().manual_seed(seed)
+def _run(call: Call, mapping: dict[int, int]) -> Sample | None:
+    generator = torch.Generator().manual_seed(0)
 
     def map_extent(extent: int) -> int:
         return mapping.get(extent, extent)
 
-    bound, floating = _bound(call, map_extent), _float_of(call)
-    tensors: list[torch.Tensor] = []
+    bound = _bound(call, map_extent)
+    floating = torch.float32 if call.op is _aten._grouped_mm.default else torch.float64
+    tensors: list[Tensor] = []
 
-    def values(meta: Meta) -> torch.Tensor:
+    def values(meta: Meta) -> Tensor:
         shape = tuple(map(map_extent, meta.shape))
-        if is_grouped(call.op) and not meta.dtype.is_floating_point:
+        if meta.dtype is torch.bool:
+            return torch.rand(shape, generator=generator) < 0.5
+        if meta.dtype.is_floating_point:
+            return (torch.rand(shape, generator=generator, dtype=torch.float64) + 0.25).to(floating)
+        if is_grouped(call.op):
             return _offsets(call, shape[0], map_extent, generator)
-        found = _values(meta, shape, bound, generator)
-        return found.to(floating) if meta.dtype.is_floating_point else found
+        if meta.dtype.is_complex:
+            return torch.randn(shape, generator=generator, dtype=torch.complex128)
+        return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=meta.dtype)
 
     def real(leaf: Any) -> Any:
         if isinstance(leaf, Meta):
@@ -166,42 +161,40 @@ def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
     return Sample(call.op, args, kwargs, tuple(tensors), outputs)
 
 
-def samples_of(call: Call, seed: int = 0) -> list[tuple[Sample, int]]:
-    """Runs of the call, each with the number of ranks to cut it for: 2 into even, 3 into uneven pieces.
+def samples_of(call: Call) -> list[tuple[Sample, int]]:
+    """Runs of the call, each with the number of ranks to cut it for: 2 into even, 3 into uneven
+    pieces. Empty if results are random or arbitrary, or if the call does not run small.
 
-    Extents are small ones from POOLS, or the call's own if it does not run with others and is small.
+    Extents are small ones from POOLS, or the call's own if these are small and others do not run.
     Floating-point numbers are positive and of 64 bits, integers in the range of all dimensions.
-    Empty if the operator has no answer to compare with, or if the call does not run small.
     """
     if has_no_answer(call.op):
         return []
     found: list[tuple[Sample, int]] = []
     for ranks, pool in POOLS.items():
-        for mapping in _mappings(call, pool):
-            sample = _run(call, mapping, seed)
-            if sample is not None:
-                found.append((sample, ranks))
-                break
+        sample = next(filter(None, (_run(call, mapping) for mapping in _mappings(call, pool))), None)
+        if sample is not None:
+            found.append((sample, ranks))
     elements = sum(torch.Size(meta.shape).numel() for meta in
                    [*call.inputs, *(output for output in call.outputs if output is not None)])
     if len(found) < len(POOLS) and elements <= _MOST_ELEMENTS:
-        sample = _run(call, {}, seed)
+        sample = _run(call, {})
         if sample is not None:
-            return [*found, *((sample, ranks) for ranks in POOLS)]
+            found += [(sample, ranks) for ranks in POOLS]
     return found
 
 
 def has_no_answer(op: Any) -> bool:
-    """Returns true for operators whose results are random, or whatever was in memory."""
+    """Returns true for operators whose results are random or uninitialised memory."""
     return op in _UNSPECIFIED or torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
 
 
-def with_tensors(sample: Sample, tensors: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def with_tensors(sample: Sample, tensors: list[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments with other tensors in their places."""
     remaining = iter(tensors)
 
     def other(leaf: Any) -> Any:
-        return next(remaining) if isinstance(leaf, torch.Tensor) else leaf
+        return next(remaining) if isinstance(leaf, Tensor) else leaf
 
     return replace(sample.args, other), {name: replace(value, other)
                                          for name, value in sample.kwargs.items()}

@@ -7,33 +7,37 @@ from math import gcd
 from typing import Sequence
 
 import torch
+from torch import Tensor
 
 from ..calls import Call
-from .entries import Entry, dim_of
 from ..localise import localised
 from ..pieces import Piece, piece_of
+from .entries import Entry, dim_of
 from .samples import Sample, call_op, samples_of, with_tensors
 
 _LOG = logging.getLogger(__name__)
-# Sums of a few hundred products of numbers of size 1, in 64 bits, and in 32 where there are no others.
+# Relative and absolute, for sums of a few hundred products of numbers near 1, in 64 and in 32 bits.
 _TOLERANCE, _TOLERANCE_32 = 1e-9, 1e-4
 
 
-def _fits(tensors: Sequence[torch.Tensor | None], placements: Sequence[str], ranks: int) -> bool:
+def _piece(whole: Tensor, placement: str, ranks: int, rank: int) -> Piece:
+    return piece_of(whole.shape, (placement,), (ranks,), (rank,))
+
+
+def _fits(tensors: Sequence[Tensor | None], placements: Sequence[str], ranks: int) -> bool:
     """Returns true if no rank has an empty piece."""
     return all(tensor is None or (dim := dim_of(word)) is None or dim >= tensor.dim()
                or _piece(tensor, word, ranks, ranks - 1).shape[dim] > 0
                for tensor, word in zip(tensors, placements))
 
 
-def _is_even(tensors: Sequence[torch.Tensor | None], placements: Sequence[str], ranks: int) -> bool:
+def _is_even(tensors: Sequence[Tensor | None], placements: Sequence[str], ranks: int) -> bool:
     return all(tensor is None or (dim := dim_of(word)) is None or tensor.shape[dim] % ranks == 0
                for tensor, word in zip(tensors, placements))
 
 
-def _cut(tensor: torch.Tensor, placement: str, ranks: int, generator: torch.Generator
-         ) -> list[torch.Tensor]:
-    """What each rank holds. Raises ValueError if the placement is impossible for the tensor."""
+def _cut(tensor: Tensor, placement: str, ranks: int, generator: torch.Generator) -> list[Tensor]:
+    """The piece of each rank. Raises ValueError if the placement is impossible for the tensor."""
     if placement == "R":
         return [tensor] * ranks
     dim = dim_of(placement)
@@ -50,7 +54,7 @@ def _cut(tensor: torch.Tensor, placement: str, ranks: int, generator: torch.Gene
         sign = 1 if placement == "Pmax" else -1
         return [torch.where(owner == rank, tensor, tensor - sign * noise[rank].abs())
                 for rank in range(ranks)]
-    noise = noise - torch.roll(noise, 1, 0)  # of sum zero
+    noise = noise - torch.roll(noise, 1, 0)  # whose sum over the ranks is zero
     whole = tensor if placement == "Pavg" else tensor / ranks
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         whole = torch.zeros_like(tensor)
@@ -58,7 +62,7 @@ def _cut(tensor: torch.Tensor, placement: str, ranks: int, generator: torch.Gene
     return [(whole + noise[rank]).to(tensor.dtype) for rank in range(ranks)]
 
 
-def _close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+def _close(found: Tensor, wanted: Tensor) -> bool:
     if found.shape != wanted.shape:
         return False
     if wanted.dtype.is_floating_point or wanted.dtype.is_complex:
@@ -68,7 +72,7 @@ def _close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
     return bool(torch.equal(found.to(wanted.dtype), wanted))
 
 
-def _joins(pieces: list[torch.Tensor], placement: str, whole: torch.Tensor) -> bool:
+def _joins(pieces: list[Tensor], placement: str, whole: Tensor) -> bool:
     dim = dim_of(placement)
     if dim is not None:
         wanted = whole.split(-(-whole.shape[dim] // len(pieces)), dim)
@@ -83,13 +87,9 @@ def _joins(pieces: list[torch.Tensor], placement: str, whole: torch.Tensor) -> b
     return _close(joined, whole)
 
 
-def _piece(whole: torch.Tensor, placement: str, ranks: int, rank: int) -> Piece:
-    return piece_of(whole.shape, (placement,), (ranks,), (rank,))
-
-
-def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
+def _holds(sample: Sample, entry: Entry, ranks: int) -> bool:
     """Returns true if the entry gives what the call gives, on that many ranks."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     try:
         cut = [_cut(tensor, word, ranks, generator)
                for tensor, word in zip(sample.tensors, entry.inputs)]
@@ -114,7 +114,7 @@ def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
 
 
 def _verdict(samples: Sequence[tuple[Sample, int]], entry: Entry) -> tuple[bool | None, bool | None]:
-    """(holds for even pieces, holds for uneven ones); None: not tried."""
+    """(holds for even pieces, holds for uneven pieces), None where not tried."""
     verdict: dict[bool, bool] = {}
     for sample, ranks in samples:
         tensors = [*sample.outputs, *sample.tensors]
@@ -124,7 +124,7 @@ def _verdict(samples: Sequence[tuple[Sample, int]], entry: Entry) -> tuple[bool 
             continue
         even = _is_even(tensors, entry.placements, ranks)
         if verdict.get(even) is not False:
-            verdict[even] = holds(sample, entry, ranks)
+            verdict[even] = _holds(sample, entry, ranks)
         if verdict.get(True) is False:
             break
     return verdict.get(True), verdict.get(False)
@@ -133,9 +133,9 @@ def _verdict(samples: Sequence[tuple[Sample, int]], entry: Entry) -> tuple[bool 
 def validated(call: Call, entries: Sequence[Entry], trusted: bool) -> list[Entry]:
     """The entries that hold when they are run, in their order.
 
-    An entry that holds only where all pieces are equal gets `divides`: the largest number that
-    divides all extents that it shards. Where a call cannot be run small, or no entry can be cut,
-    entries stay if they are `trusted` and go otherwise.
+    An entry that holds only for equal pieces gets `divides`: the largest number that divides all
+    extents that the entry shards. If a call cannot be run small, or no entry can be cut, entries
+    stay if they are `trusted`.
     """
     samples = samples_of(call)
     kept = []
@@ -145,20 +145,12 @@ def validated(call: Call, entries: Sequence[Entry], trusted: bool) -> list[Entry
             _LOG.debug("dropped for %s: %s", call.op, entry)
             continue
         if uneven is False and entry.divides is None:
-            divisor = _common(call, entry)
+            divisor = gcd(*(meta.shape[dim] for meta, word in
+                            zip((*call.outputs, *call.inputs), entry.placements)
+                            if meta is not None and (dim := dim_of(word)) is not None))
             if divisor < 2:
                 _LOG.debug("dropped for %s, uneven: %s", call.op, entry)
                 continue
             entry = Entry(entry.outputs, entry.inputs, divisor)
         kept.append(entry)
     return kept
-
-
-def _common(call: Call, entry: Entry) -> int:
-    """The greatest common divisor of the extents that the entry shards."""
-    divisor = 0
-    for meta, word in zip([*call.outputs, *call.inputs], entry.placements):
-        dim = dim_of(word)
-        if meta is not None and dim is not None:
-            divisor = gcd(divisor, meta.shape[dim])
-    return divisor

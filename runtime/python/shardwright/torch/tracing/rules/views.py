@@ -11,18 +11,18 @@ from ..calls import Call, Meta
 from .entries import PARTIALS, REPLICATE, Entry, replicated, shard
 
 _aten = torch.ops.aten
-# (dimension of the input, or None where the output's dimension repeats; dimension of the output;
-# what the number of pieces must divide, or None)
+# (dimension of the input, or None where the output's dimension repeats the input; dimension of the
+# output; a number that the count of pieces must divide, or None)
 _Pair = tuple["int | None", int, "int | None"]
 
 
 def reshape_pairs(source: Sequence[int], target: Sequence[int]) -> list[_Pair]:
-    """The dimensions that stay the same pieces of memory when elements keep their order.
+    """The dimensions whose pieces are the same pieces of memory when elements keep their order.
 
-    Dimensions are grouped from the left into the smallest groups of equal products. Where a group
-    has one dimension on either side, all pieces correspond, uneven ones as well. Otherwise only the
-    first dimensions of both sides may be cut, into equal pieces: then each piece is the same run of
-    elements. Later dimensions of a group would be cut into pieces that are no runs.
+    Dimensions are grouped from the left into the smallest groups of equal products. In a group with
+    one dimension on either side, all pieces correspond, also uneven ones. In other groups only the
+    first dimension of either side may be cut, and into equal pieces, each of which is a contiguous
+    run of elements. Pieces of later dimensions are no such runs.
     """
     left = [(dim, extent) for dim, extent in enumerate(source) if extent != 1]
     right = [(dim, extent) for dim, extent in enumerate(target) if extent != 1]
@@ -50,7 +50,7 @@ def _reshape(call: Call) -> list[_Pair]:
 
 
 def _squeeze(call: Call) -> list[_Pair]:
-    """A dimension that is named, or any without names, must not become one element on a rank."""
+    """A squeezed dimension must not be cut, because a rank's piece might have one element."""
     rank = len(call.inputs[0].shape)
     named = call.args[1] if len(call.args) > 1 else range(rank)
     gone = {dim % rank for dim in ((named,) if isinstance(named, int) else named)} if rank else set()
@@ -68,21 +68,14 @@ def _permute(call: Call) -> list[_Pair]:
     return [(dim % rank, position, None) for position, dim in enumerate(call.args[1])]
 
 
-def _swap(first: int, second: int, rank: int) -> list[_Pair]:
+def _swap(call: Call) -> list[_Pair]:
+    """Two dimensions are swapped: those that the arguments name, or both of a matrix."""
+    rank = len(call.inputs[0].shape)
     order = list(range(rank))
     if rank:
-        first, second = first % rank, second % rank
+        first, second = (dim % rank for dim in (call.args[1:] or (0, rank - 1)))
         order[first], order[second] = order[second], order[first]
     return [(dim, position, None) for position, dim in enumerate(order)]
-
-
-def _transpose(call: Call) -> list[_Pair]:
-    return _swap(call.args[1], call.args[2], len(call.inputs[0].shape))
-
-
-def _t(call: Call) -> list[_Pair]:
-    rank = len(call.inputs[0].shape)
-    return _swap(0, rank - 1, rank)
 
 
 def _expand(call: Call) -> list[_Pair]:
@@ -93,7 +86,8 @@ def _expand(call: Call) -> list[_Pair]:
 
 
 def _kept(call: Call) -> list[_Pair]:
-    """Dimensions other than the argument `dim` stay; that one too if nothing of it is left out."""
+    """Dimensions other than the argument `dim` stay. So does `dim` if the outputs have all of it.
+    """
     shape = call.inputs[0].shape
     dim = call.argument("dim", 0) % len(shape)
     return [(other, other, None) for other in range(len(shape))
@@ -111,7 +105,7 @@ _MAPS: dict[object, Callable[[Call], list[_Pair]]] = {
     _aten.view.default: _reshape, _aten._unsafe_view.default: _reshape,
     _aten.reshape.default: _reshape, _aten.alias.default: _reshape, _aten.unsqueeze.default: _reshape,
     _aten.squeeze.default: _squeeze, _aten.squeeze.dim: _squeeze, _aten.squeeze.dims: _squeeze,
-    _aten.permute.default: _permute, _aten.transpose.int: _transpose, _aten.t.default: _t,
+    _aten.permute.default: _permute, _aten.transpose.int: _swap, _aten.t.default: _swap,
     _aten.expand.default: _expand, _aten.slice.Tensor: _kept, _aten.select.int: _removed,
     _aten.unbind.int: _removed, _aten.split.Tensor: _kept, _aten.split_with_sizes.default: _kept,
     _aten.split_with_sizes_copy.default: _kept,
