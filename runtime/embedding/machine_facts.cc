@@ -5,7 +5,7 @@
 
 #include "core/units.h"
 #include "runtime/io/json/json_writer.h"
-#include "runtime/io/sizes.h"
+#include "runtime/report/text/format.h"
 
 namespace shardwright {
 namespace {
@@ -40,8 +40,8 @@ std::string phrase(const std::string& fact, const std::string& json) {
   if (fact == "torchrec") return "TorchRec " + value;
   for (const MemoryTier tier : embedding::kMemoryTiers) {
     if (fact == embedding::to_name(tier))
-      return exact_size(std::stoll(value)) + " of " + std::string(embedding::label_of(tier)) +
-             " per rank";
+      return format_bytes(Bytes(std::stoll(value))) + " of " +
+             std::string(embedding::label_of(tier)) + " per rank";
   }
   return fact + " " + value;
 }

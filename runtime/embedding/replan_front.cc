@@ -9,7 +9,7 @@
 
 #include "core/units.h"
 #include "runtime/embedding/planning.h"
-#include "runtime/io/sizes.h"
+#include "runtime/report/text/format.h"
 
 namespace shardwright {
 namespace {
@@ -172,10 +172,10 @@ Result<EmbeddingPlanResult> replan_on_front(std::shared_ptr<const Problem> probl
   const EmbeddingPlanResult* const chosen =
       max_move_bytes ? front.fastest_within(*max_move_bytes) : front.cheapest_to_move();
   if (chosen == nullptr) {
-    return Error{
-        ErrorCode::kInfeasible,
-        "every plan that was found moves more; the least moves " + exact_size(front.least_moved()),
-        "max_move"};
+    return Error{ErrorCode::kInfeasible,
+                 "every plan that was found moves more; the least moves " +
+                     format_bytes(Bytes(front.least_moved())),
+                 "max_move"};
   }
   return front.answer(*chosen);
 }

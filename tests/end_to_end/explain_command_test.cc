@@ -326,7 +326,7 @@ TEST_CASE("explain, verify: a forgotten flag is named") {
   CHECK(contains(verified.out, " other violations, which may follow from that"));
   CHECK(std::count(verified.out.begin(), verified.out.end(), '\n') == 2);
   for (const std::string& text : {explained.err, verified.out})
-    CHECK(contains(text, "the plan was made for 4 ranks and 20GiB of HBM per rank, "));
+    CHECK(contains(text, "the plan was made for 4 ranks and 20.0 GiB of HBM per rank, "));
 
   const std::string grouped = run.path("grouped.json");
   REQUIRE(run("plan " + problem + " --ranks 4 --sharding-group-size 2 -o " + grouped).status == 0);

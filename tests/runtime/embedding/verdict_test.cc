@@ -216,8 +216,9 @@ TEST_CASE("other_machine: says what a plan was made for, where the problem diffe
   other.batch_size = 64;
   other.topology.hbm_cap_bytes = std::int64_t{80} << 30;
   CHECK(*other_machine(document, *make(other)) ==
-        "the plan was made for 32GiB of HBM per rank and batches of 512 samples, the problem as it "
-        "is given has 80GiB of HBM per rank and batches of 64 samples");
+        "the plan was made for 32.0 GiB of HBM per rank and batches of 512 samples, the problem as "
+        "it "
+        "is given has 80.0 GiB of HBM per rank and batches of 64 samples");
 }
 
 }  // namespace shardwright::verdict_test
