@@ -49,7 +49,7 @@ def load_plan(plan: Document, module: nn.Module,
     entries = document["plan"]
     topology = _machine(document, topology)
     tables = _matched(entries, _tables(module, sharders, topology, constraints))
-    options = [_option(f"plan: /plan/{number}", entry, table)
+    options = [_option(f"/plan/plan/{number}", entry, table)
                for number, (entry, table) in enumerate(zip(entries, tables))]
     return to_sharding_plan(options, topology)
 
@@ -98,7 +98,7 @@ def _read(plan: Document) -> dict[str, Any]:
         raise InvalidInputError(error.message, error.place.replace("plan_a", "plan")) from None
     if kind != "plans":
         raise InvalidInputError("is a problem; give the file that `shardwright plan -o` writes",
-                                "plan")
+                                "/plan")
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -107,7 +107,10 @@ def _machine(document: dict[str, Any], topology: Topology | None) -> Topology:
     """The topology of the plan. Raises InvalidInputError if the job has another number of ranks."""
     facts = document.get("machine") or {}
     planned = facts.get("ranks")
-    used = 1 + max((rank for entry in document["plan"] for rank in entry["ranks"]), default=0)
+    numbers = [rank for entry in document["plan"] for rank in entry["ranks"]]
+    if min(numbers, default=0) < 0:
+        raise InvalidInputError(f"there is no rank {min(numbers)}", "/plan/plan")
+    used = 1 + max(numbers, default=0)
     if topology is not None:
         where, ranks = "the topology", topology.world_size
         planned = document.get("sharding_group_size") or planned
@@ -118,7 +121,7 @@ def _machine(document: dict[str, Any], topology: Topology | None) -> Topology:
     if planned not in (ranks, None) or used > ranks:
         raise InvalidInputError(
             f"the plan is for {planned or used} ranks, but {where} has {ranks}; start "
-            f"{planned or used} processes, or plan again for {ranks} ranks", "plan")
+            f"{planned or used} processes, or plan again for {ranks} ranks", "/plan")
     return topology or Topology(
         world_size=ranks,
         compute_device=facts.get("device") or ("cuda" if cuda.is_available() else "cpu"),
@@ -151,7 +154,7 @@ def _matched(entries: list[dict[str, Any]], tables: list[Table]) -> list[Table]:
         wrong = [f"the {owner} has tables that the {other} lacks: {_listed(names)}"
                  for owner, other, names in (("plan", "module", unknown),
                                              ("module", "plan", missing)) if names]
-        raise InvalidInputError(f"{'; '.join(wrong)}; {_PLAN_AGAIN}, or {_ALL_SHARDERS}", "plan")
+        raise InvalidInputError(f"{'; '.join(wrong)}; {_PLAN_AGAIN}, or {_ALL_SHARDERS}", "/plan")
     return list(matched.values())
 
 
@@ -163,13 +166,15 @@ def _listed(names: list[str]) -> str:
 def _option(where: str, entry: dict[str, Any], table: Table) -> ShardingOption:
     """The option of an entry, with ranks. Raises InvalidInputError if it does not cut the table."""
     rows, columns = map(int, table.tensor.shape)
-    layout, ranks, kind = entry.get("layout"), entry["ranks"], entry["sharding_type"]
-    if layout is None:
+    ranks, kind = [int(rank) for rank in entry["ranks"]], entry["sharding_type"]
+    if entry.get("layout") is None:
         raise InvalidInputError(f"has no layout of table {table.name}; `shardwright replan` writes "
                                 "a file that has one", where)
-    if sum(run[-1] for run in layout) != len(ranks):
-        raise InvalidInputError(f"table {table.name} has {len(ranks)} ranks for "
-                                f"{sum(run[-1] for run in layout)} shards", where)
+    layout = [[int(number) for number in run] for run in entry["layout"]]
+    count = sum(run[-1] for run in layout)
+    if count != len(ranks):
+        raise InvalidInputError(f"table {table.name} has {len(ranks)} ranks for {count} shards",
+                                where)
     left = iter(ranks)
     shards = [Shard(size=[run[0], run[1]], offset=[run[2] + k * run[4], run[3] + k * run[5]],
                     rank=next(left)) for run in layout for k in range(run[6])]
