@@ -63,7 +63,7 @@ class RoundTrip(unittest.TestCase):
         self.assertEqual(described(load_plan(saved, module, own, topology=planner._topology,
                                              constraints=constraints)), described(wanted))
         checked = shardwright.verify(problem, saved)
-        self.assertEqual(checked.violations, shardwright.verify(problem, {"plan": file["plan"]}).violations)
+        self.assertTrue(checked, checked.violations)
         self.assertTrue(shardwright.diff(file, saved).same)
         return {entry["sharding_type"] for entry in file["plan"]}
 
