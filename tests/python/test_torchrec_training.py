@@ -107,16 +107,25 @@ def leave_group():
     torch.distributed.destroy_process_group()
 
 
+def sgd_sharder():
+    return EmbeddingBagCollectionSharder(fused_params={
+        "optimizer": EmbOptimType.EXACT_SGD, "learning_rate": RATE})
+
+
 def train_case(rank, mode, constraints):
     group = torch.distributed.GroupMember.WORLD
-    sharder = EmbeddingBagCollectionSharder(fused_params={
-        "optimizer": EmbOptimType.EXACT_SGD, "learning_rate": RATE})
+    sharder = sgd_sharder()
     module = torch.nn.Sequential(tables())
     planner = EmbeddingShardingPlanner(
         topology=Topology(world_size=group.size(), compute_device="cpu"), batch_size=BATCH,
         constraints=constraints, stats=[], debug=False, mode=mode, work_limit=1_000_000,
         threads=1)
-    plan = planner.collective_plan(module, [sharder], group)
+    return train_plan(rank, module, sharder, planner.collective_plan(module, [sharder], group))
+
+
+def train_plan(rank, module, sharder, plan):
+    """The outputs of every step, and the sharding type of every table."""
+    group = torch.distributed.GroupMember.WORLD
     model = DistributedModelParallel(
         module=module, env=ShardingEnv.from_process_group(group), device=torch.device("cpu"),
         plan=plan, sharders=[sharder], init_data_parallel=True)

@@ -324,7 +324,7 @@ constexpr std::array<KeyCheck, 44> kKeyChecks{{
     {"migration", Check::kElsewhere},
     {"other_layouts", Check::kElsewhere},
     {"open_proof", Check::kHistory},  // of checkpoints of earlier versions
-    {"verdict", Check::kHistory},
+    {"verdict", Check::kNote},
     {"move_front", Check::kHistory},
     {"move_bound", Check::kHistory},
     {"reused", Check::kHistory},

@@ -255,8 +255,7 @@ def buffers(kind: type[_Sized], lengths: Mapping[str, int], **counts: int) -> An
 
     An array has at least one element, because an empty array has no address.
     """
-    types: Any = kind._fields_
-    pointers = dict(types)
+    pointers: dict[str, Any] = dict(kind._fields_)  # type: ignore[arg-type]
     return kind(**counts, **{name: (pointers[name]._type_ * max(length, 1))()
                              for name, length in lengths.items()})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import operator
@@ -152,6 +153,17 @@ def text_of_document(value: object, name: str) -> bytes:
     if isinstance(value, Mapping):
         return json_of(value, name).encode()
     raise TypeError(f"{name} must be a dict or JSON text, not {type(value).__name__}")
+
+
+def text_of_file(value: object, name: str) -> bytes:
+    """The JSON text of an object of this package, or of a document that may be a file."""
+    if hasattr(value, "to_json"):
+        return str(value.to_json()).encode()
+    if isinstance(value, os.PathLike) or isinstance(value, str) and not value.lstrip().startswith("{"):
+        with open(value, "rb") as file:
+            text = file.read()
+        return gzip.decompress(text) if text.startswith(b"\x1f\x8b") else text
+    return text_of_document(value, name)
 
 
 class Fragment(str):

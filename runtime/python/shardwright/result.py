@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import json
 import math
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from .answer import data_frame, write
-from .arguments import Machine, Mode, text_of_document
+from .arguments import Machine, Mode, text_of_file
 from .display import html, plot_ranks
 from .errors import NoPlanError
 from .problem import Problem, ProblemLike, SearchSpace, as_problem
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 PERF_PARTS = ("fwd_compute", "fwd_comms", "bwd_compute", "bwd_comms", "prefetch_compute")
-_GZIP = b"\x1f\x8b"
 _RANK_MEMORY = ("hbm", "ddr", "available_hbm", "available_ddr", "ssd", "available_ssd")
 
 
@@ -207,14 +205,7 @@ class PlanResult(_native.Closable):
         VerificationError if the plan was made for another problem or one of its claims is false.
         """
         read = as_problem(problem, **machine)
-        if isinstance(path, PlanResult):
-            text = path.to_json().encode()
-        elif isinstance(path, PathLike) or isinstance(path, str) and path.lstrip()[:1] != "{":
-            with open(path, "rb") as file:
-                text = file.read()
-            text = gzip.decompress(text) if text.startswith(_GZIP) else text
-        else:
-            text = text_of_document(path, "path")
+        text = text_of_file(path, "path")
         space = None if search_space is None else search_space._handle.value
         return cls(read, _native.Handle("result", "result_from_json", read._handle.value, space,
                                         text, c_size_t(len(text))))

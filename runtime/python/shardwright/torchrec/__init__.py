@@ -2,6 +2,8 @@
 
     from shardwright.torchrec import EmbeddingShardingPlanner
     plan = EmbeddingShardingPlanner(topology=topology).plan(module, sharders)
+
+`load_plan` makes a ShardingPlan of what `shardwright plan` wrote; `save_plan` is the reverse.
 """
 
 try:
@@ -14,7 +16,9 @@ from .adapters import ShardwrightPartitioner, ShardwrightProposer
 from .candidates import Candidates
 from .enumeration import enumerate_candidates
 from .groups import GroupChoice, GroupLayout, choose_groups
+from .plan_files import load_plan, save_plan
 from .planner import EmbeddingShardingPlanner, PlanSeconds
 
 __all__ = ["Candidates", "EmbeddingShardingPlanner", "GroupChoice", "GroupLayout", "PlanSeconds",
-           "ShardwrightPartitioner", "ShardwrightProposer", "choose_groups", "enumerate_candidates"]
+           "ShardwrightPartitioner", "ShardwrightProposer", "choose_groups",
+           "enumerate_candidates", "load_plan", "save_plan"]

@@ -12,6 +12,7 @@ from typing import Any, Iterable, Iterator, Sequence
 
 from torchrec.distributed.planner.enumerators import get_partition_by_type
 from torchrec.distributed.planner.types import Perf, Shard, ShardingOption, Storage, Topology
+from torchrec.distributed.types import CacheParams
 
 from .._native import COMPUTE_KERNELS, SHARDING_TYPES
 from ..problem import Problem, SearchSpace
@@ -207,12 +208,15 @@ def _option(arrays: Any, number: int, table: Table, ranks: Sequence[int | None])
         COMPUTE_KERNELS[arrays.compute_kernel[number]], _shards(arrays, number, ranks))
     option.is_weighted = bool(arrays.is_weighted[number])
     factor = arrays.load_factor[number]
-    own = option.cache_load_factor
-    if own is not None and own != factor:
-        # The search chose another cache, or, with a factor that is not a number, plain HBM.
-        option.cache_params = dataclasses.replace(
-            option.cache_params, load_factor=None if factor != factor else factor)
+    set_load_factor(option, None if factor != factor else factor)
     return option
+
+
+def set_load_factor(option: ShardingOption, load_factor: float | None) -> None:
+    """Sets the cache that a plan chose for a table. None means plain HBM."""
+    if option.cache_load_factor != load_factor:
+        option.cache_params = dataclasses.replace(option.cache_params or CacheParams(),
+                                                  load_factor=load_factor)
 
 
 def _shards(arrays: Any, number: int, ranks: Sequence[int | None]) -> list[Shard]:

@@ -18,8 +18,7 @@ from .candidates import EstimatedOptions
 from .enumeration import estimated_options
 from .machine import Unrecognised, Unsupported
 from .planner import EmbeddingShardingPlanner, to_sharding_plan
-from .search import (Search, default_proposers, is_known, partitioner_json, perf_model_name,
-                     proposer_json)
+from .search import Search, is_known
 from .translation import BANDWIDTHS
 
 
@@ -155,13 +154,8 @@ def _search(planner: EmbeddingShardingPlanner, module: nn.Module,
     """A problem, the answer to it, and the chosen options with ranks of one group. Raises
     Unsupported, and PlannerError if nothing fits.
     """
-    reserved = planner._storage_reservation.reserve(
-        topology=planner._topology, batch_size=planner._batch_size, module=module,
-        sharders=sharders, constraints=planner._constraints)
-    proposers = [proposer_json(proposer) for proposer in planner._proposers]
-    with Search(options, reserved, proposers or default_proposers(),
-                partitioner_json(planner._partitioner),
-                perf_model_name(planner._perf_model)) as search:
+    with Search(options, planner._reserve(module, sharders),
+                *planner._steering(planner._proposers)) as search:
         result = search.run(planner._settings)
         return search.document, result, [chosen.option for chosen in search.chosen(result)]
 

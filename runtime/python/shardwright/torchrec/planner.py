@@ -31,9 +31,9 @@ from ..answer import Cancel, ProgressLike
 from ..arguments import Mode
 from ..result import PlanResult
 from .collective import Leader, plan_on_leader
-from .enumeration import enumerate_candidates, forget_enumeration
+from .enumeration import enumerate_candidates, estimated_options, forget_enumeration
 from .garbage import collections_allowed, collections_held
-from .machine import Unsupported
+from .machine import Unrecognised, Unsupported
 from .search import (Search, SearchSettings, default_proposers, is_known, partitioner_json,
                      perf_model_name, proposer_json)
 
@@ -183,6 +183,21 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             self.searched_by = "torchrec"
             return super().plan(module, list(sharders))
 
+    def problem(self, module: nn.Module,
+                sharders: List[ModuleSharder[nn.Module]]) -> Dict[str, Any]:
+        """Returns the problem that `plan` solves as a problem file, which `shardwright plan` reads.
+
+        `load_plan` makes a ShardingPlan of its answer. Raises ValueError if something in the planner
+        or the module has no place in problem files, such as the user's own estimators.
+        """
+        try:
+            options = estimated_options(self._enumerator, module, list(sharders))
+            with Search(options, self._reserve(module, list(sharders)),
+                        *self._steering(self._proposers)) as search:
+                return search.document
+        except (Unrecognised, Unsupported) as reason:
+            raise ValueError(f"no problem file can say this, because of {reason}") from reason
+
     def collective_plan(self, module: nn.Module,
                         sharders: Optional[List[ModuleSharder[nn.Module]]] = None,
                         pg: Optional[dist.ProcessGroup] = None) -> ShardingPlan:
@@ -216,15 +231,11 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     def _plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
         best_mode = self._settings.mode == "best"
         own = [proposer for proposer in self._proposers if best_mode and not is_known(proposer)]
-        proposers = [proposer_json(proposer) for proposer in self._proposers if proposer not in own]
-        partitioner = partitioner_json(self._partitioner)
-        perf_model = perf_model_name(self._perf_model)
+        steering = self._steering([each for each in self._proposers if each not in own])
         start = perf_counter()
         self._best_plan, self._search_space = None, None
         self._num_proposals = self._num_plans = 0
-        topology = self._storage_reservation.reserve(
-            topology=self._topology, batch_size=self._batch_size, module=module,
-            sharders=sharders, constraints=self._constraints)
+        topology = self._reserve(module, sharders)
         reserved = perf_counter()
         candidates = enumerate_candidates(self._enumerator, module, sharders, self._batch_size)
         enumerated = handed_over = searched = perf_counter()
@@ -234,8 +245,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         if best_plan:
             self.searched_by, self.result = "loader", None
         else:
-            with Search(candidates, topology, proposers or default_proposers(), partitioner,
-                        perf_model) as search:
+            with Search(candidates, topology, *steering) as search:
                 handed_over = perf_counter()
                 self.searched_by = "shardwright"
                 with collections_allowed() if best_mode else nullcontext():
@@ -261,6 +271,20 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         planners.validate_compute_kernels(best_plan)
         self.seconds = replace(seconds, build=perf_counter() - searched)
         return sharding_plan
+
+    def _reserve(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> Topology:
+        """What the storage reservation leaves of the topology."""
+        return self._storage_reservation.reserve(
+            topology=self._topology, batch_size=self._batch_size, module=module,
+            sharders=sharders, constraints=self._constraints)
+
+    def _steering(self, proposers: list[Proposer]
+                  ) -> tuple[list[dict[str, Any]], dict[str, Any], str]:
+        """Proposers, partitioner and performance model in the form of problem files. Raises
+        Unsupported.
+        """
+        return (list(map(proposer_json, proposers)) or default_proposers(),
+                partitioner_json(self._partitioner), perf_model_name(self._perf_model))
 
     def _proposed(self, proposers: list[Proposer], topology: Topology,
                   start: float) -> ProposedPlan:
