@@ -158,7 +158,8 @@ bool starts_with(const std::string& place, std::string_view start) {
 // computed again, so more of it is checked.
 bool is_not_checked(const std::string& place, bool is_compat) {
   for (const char* key :
-       {"/name", "/reused", "/work", "/threads", "/stopped_by", "/timing", "/migration/weight"}) {
+       {"/name", "/reused", "/work", "/threads", "/stopped_by", "/timing", "/migration/weight",
+        "/verdict", "/overrides", "/move_front", "/move_bound"}) {
     if (starts_with(place, key)) return true;
   }
   if (is_compat) return false;
@@ -179,7 +180,8 @@ bool is_step(const std::string& place) { return starts_with(place, "/improvement
 
 // Returns true for optional keys, whose absence claims nothing.
 bool may_be_absent(const std::string& place) {
-  for (const char* key : {"/stats", "/search_space", "/migration", "/format", "/name", "/reused"}) {
+  for (const char* key : {"/stats", "/search_space", "/migration", "/format", "/name", "/reused",
+                          "/machine", "/verdict", "/overrides"}) {
     if (place == key) return true;
   }
   return starts_with(place, "/work/") || starts_with(place, "/timing/") ||
