@@ -108,7 +108,12 @@ std::string argument(const ArgumentPage& page) {
   for (const std::string& name : page.names)
     names += (names.empty() ? "" : ", ") + bold(name);
   if (page.names.empty()) names = italic(page.label);
-  if (!page.names.empty() && !page.value.empty()) names += " " + italic(page.value);
+  if (!page.names.empty() && !page.value.empty()) {
+    std::string value = italic(page.value);
+    for (std::size_t at = 0; (at = value.find('|', at)) != std::string::npos; at += 3)
+      value.insert(at + 1, "\\:");  // a line may break here
+    names += " " + value;
+  }
   return ".TP\n" + names + "\n" + shown(page.description) + "\n";
 }
 

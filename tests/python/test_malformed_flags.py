@@ -108,7 +108,7 @@ FLAGS = [
     ("explain {problem} {problem}", '{problem}: this is a problem, which `shardwright plan PROBLEM` reads; a plan is needed here, which `shardwright plan` writes'),
     ("explain nowhere.json", 'nowhere.json: cannot open: No such file or directory'),
     ("explain {problem} {plan} --ranks 4",
-     '{plan}: the plan was made for 2 ranks, the problem as it is given has 4 ranks'),
+     '{plan}: the plan was made for 2 ranks and hosts of 2 ranks, the problem as it'),
     ("explain {plan}", '{plan}: this is a plan, which `shardwright verify PROBLEM PLAN` reads; a problem is needed here, which `shardwright init'),
     ("diff {problem}", 'PLAN_B is required; see shardwright diff --help'),
     ("diff {problem} {plan}", '{plan}: is a plan, and {problem} is a problem; compare two of a kind'),

@@ -11,7 +11,8 @@ from problems import THEMES, random_problem
 COUNT = 5000
 # TorchRec has no word for these, or only one thing can be said.
 NOT_DRAWN = {"format", "name", "torchrec", "keep_together", "keep_apart", "reserved_memory", "memory_margin",
-             "calibration", "meta", "topology/sharding_groups", "constraints/*/ranks", "constraints/*/hosts",
+             "calibration", "meta", "topology/sharding_groups", "topology/gpu",
+             "constraints/*/ranks", "constraints/*/hosts",
              "constraints/*/shard_ranks", "constraints/*/max_shards", "constraints/*/distinct_ranks",
              "constraints/*/cache_params/load_factors", "topology", "topology/world_size"}
 

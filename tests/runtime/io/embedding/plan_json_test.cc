@@ -72,11 +72,12 @@ TEST_CASE("plan json: keys come in a stable order and the file is JSON") {
     keys += std::string(document->root()[i].key()) + " ";
   }
   CHECK(keys ==
-        "format name torchrec problem_hash problem_parts search_hash plan_hash reserved_topology "
-        "search_space_size search_space num_proposals num_plans best_rating plan_perf_by_rank "
+        "format name torchrec problem_hash problem_parts search_hash machine plan_hash "
+        "reserved_topology search_space_size search_space num_proposals num_plans best_rating "
+        "plan_perf_by_rank "
         "plan_hbm_by_rank plan_ddr_by_rank plan_memory_parts_by_rank "
-        "plan_ranks_sha1 plan mode lower_bound gap proven_optimal work threads "
-        "stopped_by timing proposals ");
+        "plan_ranks_sha1 plan mode lower_bound gap proven_optimal verdict work "
+        "threads stopped_by timing proposals ");
   CHECK(document->root().find("lower_bound")->is_null());
   CHECK(document->root().find("stopped_by")->is_null());
 }
