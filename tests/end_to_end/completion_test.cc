@@ -124,13 +124,12 @@ TEST_CASE("completion: every option of every help page is offered, and nothing e
 
 TEST_CASE("help: every page has an example, and the first one the exit status") {
   const Command run;
-  CHECK(contains(run("--help").out, "Exit status: 0 done, 1 internal error, 2 bad input or usage"));
   for (const std::string& command : commands(run)) {
     CAPTURE(command);
     const CommandOutcome help = run(command + " --help");
     CHECK(help.status == 0);
     CHECK(contains(help.out, "\nExample:\n  "));
-    CHECK_FALSE(contains(help.out, "Exit status"));
+    CHECK(contains(help.out, "Exit status") == command.empty());
   }
 }
 
