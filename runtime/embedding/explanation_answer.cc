@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/embedding/explain_reasons.h"
+#include "runtime/embedding/verdict.h"
 #include "runtime/report/text/format.h"
 
 namespace shardwright {
@@ -144,6 +145,8 @@ ExplanationAnswer explanation_answer(const Explanation& explanation) {
   out.total_s = explanation.total_s;
   out.machine = format_plural(problem.tables().size(), "table") + " on " +
                 format_plural(problem.topology().world_size(), "rank");
+  if (const std::string estimate = estimate_text(problem.spec()); !estimate.empty())
+    out.machine += "; " + estimate;
   out.stopped_by = result.stopped_by;
   return out;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/embedding/verdict.h"
 #include "runtime/execution/processes/message.h"
 
 namespace shardwright {
@@ -28,34 +29,40 @@ std::optional<double> price_per_billion(const ProblemSpec& problem, const SweepP
   return *point.price_per_hour / kSecondsPerHour * (kBillion / *speed);
 }
 
+// What the Pareto front minimises, and the speed that it maximises.
+struct MachineCost {
+  std::array<double, 2> price;  // or ranks and memory
+  double samples = 0;           // per second
+  double most_samples = 0;      // no plan of the machine is faster
+};
+
+// A machine that costs more is on the front only if it is faster than every plan of each machine
+// that costs less: differences within the gaps do not count.
+bool dominates(const MachineCost& a, const MachineCost& b) {
+  if (a.price[0] > b.price[0] || a.price[1] > b.price[1]) return false;
+  if (a.price != b.price) return a.most_samples >= b.samples;
+  return a.samples > b.samples;
+}
+
 std::vector<bool> pareto_front(const ProblemSpec& problem, const Sweep& sweep) {
-  // The values that the Pareto front minimises: price, or ranks and memory; and negated speed.
-  const auto costs = [&](const SweepPoint& point) {
-    const double samples = samples_per_second(problem, point).value_or(0);
-    if (point.price_per_hour) return std::array{*point.price_per_hour, 0.0, -samples};
-    const auto hbm = static_cast<double>(point.hbm_bytes.value_or(0));
-    return std::array{static_cast<double>(point.ranks), hbm, -samples};
-  };
-  const auto dominates = [](const auto& a, const auto& b) {
-    bool better = false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (a[i] > b[i]) return false;
-      better = better || a[i] < b[i];
-    }
-    return better;
-  };
   std::vector<std::size_t> timed;
-  std::vector<std::array<double, 3>> costs_of_timed;
+  std::vector<MachineCost> costs;
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    if (!samples_per_second(problem, sweep.points[i])) continue;
+    const SweepPoint& point = sweep.points[i];
+    const std::optional<double> samples = samples_per_second(problem, point);
+    if (!samples) continue;
+    const double bound = point.lower_bound.value_or(0);
+    const auto hbm = static_cast<double>(point.hbm_bytes.value_or(0));
     timed.push_back(i);
-    costs_of_timed.push_back(costs(sweep.points[i]));
+    costs.push_back({point.price_per_hour ? std::array{*point.price_per_hour, 0.0}
+                                          : std::array{static_cast<double>(point.ranks), hbm},
+                     *samples, bound > 0 ? *samples * *point.rating / bound : *samples});
   }
   std::vector<bool> front(sweep.points.size());
   for (std::size_t t = 0; t < timed.size(); ++t) {
-    front[timed[t]] =
-        std::none_of(costs_of_timed.begin(), costs_of_timed.end(),
-                     [&](const auto& other) { return dominates(other, costs_of_timed[t]); });
+    front[timed[t]] = std::none_of(costs.begin(), costs.end(), [&](const MachineCost& other) {
+      return dominates(other, costs[t]);
+    });
   }
   return front;
 }
@@ -160,6 +167,8 @@ bool SweepAnswer::any_fits() const {
 SweepAnswer sweep_answer(const ProblemSpec& problem, const Sweep& sweep) {
   SweepAnswer out;
   if (!problem.name.empty()) out.name = problem.name;
+  if (std::string estimate = estimate_text(problem, false); !estimate.empty())
+    out.estimate = std::move(estimate);
   const std::vector<bool> front = pareto_front(problem, sweep);
   for (std::size_t i = 0; i < front.size(); ++i)
     out.points.push_back(answer_point(problem, sweep.points[i], front[i]));

@@ -83,7 +83,8 @@ struct SweepAnswer {
     Amount rating;
   };
 
-  std::optional<std::string> name;  // of the problem
+  std::optional<std::string> name;      // of the problem
+  std::optional<std::string> estimate;  // which cost model and machine the ratings are for
   std::vector<Point> points;
   std::vector<SmallestMachine> smallest;
   std::vector<Best> best_by_ranks;

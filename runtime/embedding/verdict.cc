@@ -139,22 +139,21 @@ std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanO
   return what_ifs;
 }
 
-std::string estimate_text(const Problem& problem) {
-  if (problem.spec().perf_model != embedding::PerfModel::kPerf) return "";
-  const TopologySpec& spec = problem.topology().spec();
-  std::string text = "estimate by TorchRec " +
-                     std::string(embedding::to_name(problem.spec().torchrec)) +
-                     "'s cost model, embedding tables alone, " + embedding::machine_text(spec);
+std::string estimate_text(const ProblemSpec& problem, bool with_ranks) {
+  if (problem.perf_model != embedding::PerfModel::kPerf) return "";
+  const TopologySpec& spec = problem.topology;
+  std::string text = "estimate by TorchRec " + std::string(embedding::to_name(problem.torchrec)) +
+                     "'s cost model, embedding tables alone, " +
+                     embedding::machine_text(spec, with_ranks);
   if (!spec.gpu.empty()) return text;
   const auto per_second = [](double bytes_per_ms) {
     return format_bytes(Bytes(std::llround(bytes_per_ms * 1000))) + "/s";
   };
   text += ": ";
-  if (problem.topology().has_hbm()) text += "HBM " + per_second(spec.hbm_mem_bw) + ", ";
-  text += "inside a host " + per_second(spec.intra_host_bw);
-  if (!problem.topology().is_one_host())
-    text += ", between hosts " + per_second(spec.inter_host_bw);
-  return text;
+  if (spec.compute_device != embedding::ComputeDevice::kCpu)
+    text += "HBM " + per_second(spec.hbm_mem_bw) + ", ";
+  return text + "inside a host " + per_second(spec.intra_host_bw) + ", between hosts " +
+         per_second(spec.inter_host_bw);
 }
 
 namespace {

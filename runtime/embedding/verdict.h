@@ -42,9 +42,10 @@ SlowestRank slowest_rank(const embedding::Problem& problem, const EmbeddingPlanR
 // search space or a chosen layout, after a limited or stopped search, and without a plan.
 std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanOptions& options);
 
-// Returns text such as "estimate by TorchRec 1.9.2's cost model, embedding tables alone, h100 x
-// 32". If the accelerator has no name, the bandwidths follow.
-std::string estimate_text(const embedding::Problem& problem);
+// Returns "estimate by TorchRec 1.9.2's cost model, embedding tables alone, h100 x 32"; without a
+// named accelerator also the bandwidths. `with_ranks`: names the number of ranks. Empty for the
+// storage model, whose ratings are bytes.
+std::string estimate_text(const embedding::ProblemSpec& problem, bool with_ranks = true);
 
 // Returns the sentences of the verdict for text, page and JSON: a comparison with TorchRec's plan,
 // the slowest rank, and one sentence per what-if. Empty without a plan.

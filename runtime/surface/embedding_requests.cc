@@ -115,19 +115,26 @@ void describe_memory(ProblemOverrides& out, Fields& fields, std::string_view gro
   fields.choice("device", out.device, "Compute device of the ranks").in(group).advanced();
 }
 
-void describe_bandwidths(ProblemOverrides& out, Fields& fields) {
+void describe_gpu(ProblemOverrides& out, Fields& fields, std::string_view group) {
+  fields
+      .choice("gpu", out.gpu, "gpu", embedding::gpu_names(),
+              "Memory, bandwidths and ranks per host of this accelerator")
+      .in(group);
+}
+
+void describe_bandwidths(ProblemOverrides& out, Fields& fields, std::string_view group) {
   fields.bandwidth("hbm_mem_bw", out.hbm_mem_bw, "Bandwidth of HBM, such as 3.35TB/s")
-      .in(kMachine)
+      .in(group)
       .advanced();
   fields
       .bandwidth("intra_host_bw", out.intra_host_bw,
                  "Bandwidth of a rank to the others of its host, such as 900GB/s")
-      .in(kMachine)
+      .in(group)
       .advanced();
   fields
       .bandwidth("inter_host_bw", out.inter_host_bw,
                  "Bandwidth of a rank to other hosts, such as 50GB/s")
-      .in(kMachine)
+      .in(group)
       .advanced();
 }
 
@@ -196,13 +203,10 @@ void describe(ProblemOverrides& out, Fields& fields) {
   fields.count("ranks_per_host", out.ranks_per_host, "Ranks of one host")
       .in(kMachine)
       .shows("8 with --gpu, otherwise all ranks");
-  fields
-      .choice("gpu", out.gpu, "gpu", embedding::gpu_names(),
-              "Memory, bandwidths and ranks per host of this accelerator")
-      .in(kMachine);
+  describe_gpu(out, fields, kMachine);
   fields.bytes("hbm", out.hbm_bytes, "HBM per rank, such as 80GiB").in(kMachine).shows("32GiB");
   describe_memory(out, fields, kMachine);
-  describe_bandwidths(out, fields);
+  describe_bandwidths(out, fields, kMachine);
   fields.count("batch_size", out.batch_size, "Samples per rank and step").in(kMachine).shows("512");
   describe_layout(out, fields, kMachine);
 }
@@ -337,7 +341,9 @@ void describe(SweepRequest& request, Fields& fields) {
       .count("ranks_per_host", grid.ranks_per_host,
              "Ranks of one host, or all where there are fewer")
       .in(kMachines);
+  describe_gpu(request.problem.overrides, fields, kMachines);
   describe_memory(request.problem.overrides, fields, kMachines);
+  describe_bandwidths(request.problem.overrides, fields, kMachines);
   describe_layout(request.problem.overrides, fields, kMachines);
   describe(request.options, fields);
 }

@@ -78,16 +78,18 @@ const Gpu* find_gpu(const TopologySpec& topology) {
   return nullptr;
 }
 
-std::string machine_text(const TopologySpec& topology) {
+std::string machine_text(const TopologySpec& topology, bool with_ranks) {
   const Gpu* const gpu = find_gpu(topology);
   TopologySpec named;
   if (gpu != nullptr) use_gpu(static_cast<std::size_t>(gpu - kGpus.data()), named);
   const bool is_as_named = has_bandwidths_of(topology, named);
-  const std::string ranks = std::to_string(topology.world_size);
+  const std::string count = std::to_string(topology.world_size);
   if (gpu != nullptr)
-    return topology.gpu + " x " + ranks + (is_as_named ? "" : " with other bandwidths");
-  return ranks + (topology.world_size == 1 ? " rank" : " ranks") +
-         (is_as_named ? " with TorchRec's default bandwidths" : " with the given bandwidths");
+    return topology.gpu + (with_ranks ? " x " + count : "") +
+           (is_as_named ? "" : " with other bandwidths");
+  const std::string ranks = count + (topology.world_size == 1 ? " rank" : " ranks");
+  return (with_ranks ? ranks + " with " : "") +
+         (is_as_named ? "TorchRec's default bandwidths" : "the given bandwidths");
 }
 
 }  // namespace shardwright::embedding

@@ -38,7 +38,8 @@ void use_gpu(std::size_t index, TopologySpec& topology);
 const Gpu* find_gpu(const TopologySpec& topology);
 
 // Returns what an estimate for this topology is made for: "h100 x 32", "h100 x 32 with other
-// bandwidths", or "32 ranks with TorchRec's default bandwidths".
-std::string machine_text(const TopologySpec& topology);
+// bandwidths", or "32 ranks with TorchRec's default bandwidths". `with_ranks`: names the number of
+// ranks.
+std::string machine_text(const TopologySpec& topology, bool with_ranks = true);
 
 }  // namespace shardwright::embedding

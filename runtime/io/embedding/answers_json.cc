@@ -270,6 +270,7 @@ void describe(JsonMembers& members, SweepAnswer& sweep) {
   members.line()
       .constant("format", "shardwright.embedding.sweep/1")
       .optional("name", sweep.name)
+      .optional("estimate", sweep.estimate, "Which cost model and machine the ratings are for.")
       .line()
       .rows("points", sweep.points, true, "One entry per machine.")
       .line()

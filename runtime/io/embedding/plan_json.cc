@@ -534,7 +534,7 @@ void write_verdict(const Problem& problem, const EmbeddingPlanResult& result, Js
   const std::vector<std::string> sentences = verdict_sentences(problem, result);
   if (sentences.empty()) return;
   json.new_line().key("verdict").begin_object();
-  json.member("estimate", estimate_text(problem));
+  json.member("estimate", estimate_text(problem.spec()));
   json.key("sentences").begin_array();
   for (const std::string& sentence : sentences)
     json.value(sentence);

@@ -330,7 +330,7 @@ PlanReport make_plan_report(const Problem& problem, const EmbeddingPlanResult& r
     return report;
   }
   report.rating = result.evaluation.rating;
-  report.estimate = estimate_text(problem);
+  report.estimate = estimate_text(problem.spec());
   report.verdict = verdict_sentences(problem, result);
   report.plan_hash = plan_hash(problem, *result.plan);
   report.ranks_sha1 = embedding::ranks_sha1(*result.plan);

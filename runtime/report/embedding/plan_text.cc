@@ -168,7 +168,7 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
     text += paint("rating " + rating_text(problem, *result.best_rating), Ink::kHeading,
                   options.colours) +
             mode_text(result.mode) + "\n" + bound_text(problem, result, options.colours);
-    if (const std::string estimate = estimate_text(problem); !estimate.empty())
+    if (const std::string estimate = estimate_text(problem.spec()); !estimate.empty())
       text += estimate + "\n";
   } else {
     text += paint("no plan", Ink::kBad, options.colours) + mode_text(result.mode) + "\n";

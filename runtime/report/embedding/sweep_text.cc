@@ -107,7 +107,7 @@ std::string points_table(const SweepAnswer& sweep, std::size_t width) {
 std::string front_note(const SweepAnswer& sweep, std::size_t width) {
   if (sweep.rates_bytes() || !sweep.any_fits()) return "";
   const bool priced = sweep.points.front().price_per_hour.has_value();
-  return wrap(std::string("* no other machine here is as fast for ") +
+  return wrap(std::string("* no other machine here is as fast, within its gap, for ") +
                   (priced ? "as low a price" : "as few ranks with as little memory") +
                   ". Samples per second are those of the embedding tables alone, at the rating" +
                   (priced ? "; per 1e9 is the price of a billion samples." : "."),
@@ -120,7 +120,9 @@ std::string sweep_report(const SweepAnswer& sweep, std::size_t width) {
   std::string text = (sweep.name ? printable(*sweep.name) + ": " : "") +
                      (sweep.num_tables ? format_plural(*sweep.num_tables, "table") + ", " : "") +
                      format_plural(sweep.points.size(), "machine") + " in " +
-                     format_seconds(sweep.total_s) + "\n\n";
+                     format_seconds(sweep.total_s) + "\n";
+  if (sweep.estimate) text += wrap(printable(*sweep.estimate), width, 0);
+  text += "\n";
   text += points_table(sweep, width) + front_note(sweep, width) + reasons(sweep, width) +
           "\nSmallest number of ranks that fits\n";
   TextTable smallest(

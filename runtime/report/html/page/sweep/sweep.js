@@ -72,6 +72,7 @@ function header() {
   return [
     element("h1", {}, answer.name || "Sweep"),
     element("p", { class: "subtitle" }, `${plural(points.length, "machine")}, ${misfits === 0 ? "all of them fit" : `${formatCount(fitting.length)} fit`}, planned in ${formatSeconds(answer.timing.total_s)}`),
+    answer.estimate ? element("p", { class: "subtitle" }, answer.estimate) : "",
     element("p", { class: "lead" }, leadText()),
   ];
 }
@@ -100,7 +101,7 @@ function machinesSection(panel) {
     size("hbm", "HBM", (p) => p.hbm, formatBytes),
     size("batch", "Batch", (p) => p.batch_size, formatCount),
     size("rating", inMs ? "Rating ms" : "Rating", (p) => p.best_rating, inMs ? formatMs : formatBytes, { optional: inMs }),
-    size("gap", "Gap", (p) => p.gap, (gap) => significant(100 * gap, 2) + " %", { optional: true }),
+    size("gap", "Gap", (p) => p.gap, (gap) => (gap <= 1e-4 ? "proved" : significant(100 * gap, 2) + " %"), { optional: true }),
     size("speed", "Samples/s", (p) => p.samples_per_second, formatSpeed, { used: inMs }),
     size("each", "Per rank", (p) => p.samples_per_second_per_rank, formatSpeed, { used: inMs, optional: true }),
     size("price", "Price/h", (p) => p.price_per_hour, formatPrice, { used: isPriced, optional: true }),
