@@ -46,6 +46,7 @@ class Output:
     """A value that the graph returns. Outputs that are None have no entry."""
 
     node: Node
+    position: int  # in the tuple that the graph returns
     role: str  # output, gradient, or mutation: the new value of a buffer or input
     target: str  # name of the output; of the parameter, buffer or input otherwise
 
@@ -262,8 +263,9 @@ def _described(graph_module: GraphModule, layout: InputLayout, names: Sequence[s
     first_input = min(plain, default=0)
     placeholders = tuple(Placeholder(node, *described(desc)) for node, desc in descs)
     outputs = tuple(
-        Output(node, *described(desc))
-        for node, desc in zip(nodes[-1].args[0], nodes[-1].meta["desc"]) if isinstance(node, Node))
+        Output(node, position, *described(desc))
+        for position, (node, desc) in enumerate(zip(nodes[-1].args[0], nodes[-1].meta["desc"]))
+        if isinstance(node, Node))
     return placeholders, outputs
 
 
