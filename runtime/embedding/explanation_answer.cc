@@ -146,7 +146,7 @@ ExplanationAnswer explanation_answer(const Explanation& explanation) {
   out.machine = format_plural(problem.tables().size(), "table") + " on " +
                 format_plural(problem.topology().world_size(), "rank");
   if (const std::string estimate = estimate_text(problem.spec()); !estimate.empty())
-    out.machine += "; " + estimate;
+    out.estimate = estimate;
   out.stopped_by = result.stopped_by;
   return out;
 }

@@ -112,7 +112,8 @@ struct VainRemedy {
 // With a plan, `best_rating` and `tables` are set. Without a plan, `infeasible`, `remedies` and
 // `in_vain` are set instead.
 struct ExplanationAnswer {
-  std::optional<std::string> name;  // of the problem
+  std::optional<std::string> name;      // of the problem
+  std::optional<std::string> estimate;  // which cost model and machine the ratings are for
   bool feasible = false;
   PlanMode mode = PlanMode::kBest;
   std::optional<Amount> best_rating;

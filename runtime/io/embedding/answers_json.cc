@@ -198,6 +198,8 @@ void describe(JsonMembers& members, ExplanationAnswer& explanation) {
   members.line()
       .constant("format", "shardwright.embedding.explanation/1")
       .optional("name", explanation.name)
+      .optional("estimate", explanation.estimate,
+                "Which cost model and machine the ratings are for.")
       .line()
       .required("feasible", explanation.feasible)
       .word("mode", explanation.mode, "mode", kPlanModeNames, "", true)

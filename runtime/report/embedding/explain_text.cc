@@ -339,7 +339,8 @@ std::string explain_report(const ExplanationAnswer& explanation, std::size_t wid
   const std::string name = explanation.name ? printable(*explanation.name) : "";
   std::string title =
       name + (name.empty() || explanation.machine.empty() ? "" : ": ") + explanation.machine;
-  title = wrap(title, width, 0);
+  if (!title.empty()) title += "\n";
+  if (explanation.estimate) title += wrap(printable(*explanation.estimate), width, 0);
   if (explanation.best_rating && explanation.tables)
     return title + plan_section(*explanation.best_rating, *explanation.tables, width);
   if (explanation.infeasible) return title + infeasible_section(explanation, width);
