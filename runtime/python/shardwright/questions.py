@@ -177,7 +177,9 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
 
 def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
           hbm: Size | Sequence[Size] | None = None, batch_size: Counts | None = None,
-          ranks_per_host: SupportsIndex | None = None,
+          ranks_per_host: SupportsIndex | None = None, gpu: str | None = None,
+          hbm_mem_bw: float | str | None = None, intra_host_bw: float | str | None = None,
+          inter_host_bw: float | str | None = None,
           price: float | Sequence[float] | None = None, ddr: Size | None = None,
           ssd: Size | None = None, device: Literal["cuda", "cpu", "mtia", "tpu"] | None = None,
           sharding_group_size: Counts | Literal["any"] | None = None,
