@@ -25,7 +25,7 @@ def check_small(reports):
     seen = reports.read(path)
     for section in ("ranks", "tables", "heat", "kinds", "search", "memory"):
         check(section in seen["sections"], f"no section {section}")
-    check(seen["heading"] == "mlperf_dlrm_dcnv2" and seen["verdict"] == "Proved optimal", seen["verdict"])
+    check(seen["heading"] == "mlperf_dlrm_dcnv2: sharding plan" and seen["verdict"] == "Proved optimal", seen["verdict"])
     check(len(seen["rows"]) == 26 and seen["rows"] != seen["rowsByName"], "tables are not sorted by what they cost")
     check(seen["sortOfName"] == "ascending", "aria-sort does not follow")
     check(seen["rowsByName"] == sorted(seen["rows"]), "sorting by name does not sort")
@@ -49,7 +49,7 @@ def check_machine(reports):
     check(seen["rowsOfTile"] == seen["rowsOfRank"] and len(seen["rowsAgain"]) == 26, "a tile does not search")
     check(seen["address"] == "#sort-table=-name&find=rank%3A12&open=rank+12" and seen["pressed"].index("true") == 12 and seen["pressed"].count("true") == 1, seen["address"])
     check(seen["about"].startswith("Rank 12: Forward compute"), seen["about"])
-    check(seen["limits"].startswith("Rank ") and "communication" in seen["limits"], seen["limits"])
+    check("the slowest, spends" in seen["limits"] and "TorchRec's own plan" in seen["limits"], seen["limits"])
     check("0–7" in seen["rankRows"], f"equal ranks are not one row: {seen['rankRows']}")
     head, first, _ = seen["csv"].split("\n", 2)
     check(head.startswith("table,module,rows,columns,sharding_type,") and first.startswith("cat_0,ebc,40000000,128,"), seen["csv"])
@@ -76,7 +76,7 @@ def check_hostile(reports):
     seen = reports.read(reports.plan("hostile", problem, "--ranks", "2"))
     check(seen["images"] == 0 and seen["title"] != "owned", "a name became markup")
     names = [HOSTILE + str(i) for i in range(3)]
-    check(seen["heading"] == HOSTILE and sorted(seen["rows"]) == names, "a name was changed")
+    check(seen["heading"].startswith(HOSTILE) and sorted(seen["rows"]) == names, "a name was changed")
 
 
 def check_large(reports):
