@@ -185,7 +185,7 @@ bool may_be_absent(const std::string& place) {
     if (place == key) return true;
   }
   return starts_with(place, "/work/") || starts_with(place, "/timing/") ||
-         starts_with(place, "/improvements/") || is_proof(place);
+         starts_with(place, "/verdict/") || starts_with(place, "/improvements/") || is_proof(place);
 }
 
 // Returns the place in its own plan file. Plan files for other group sizes are nested in the file.
