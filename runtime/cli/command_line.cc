@@ -95,7 +95,8 @@ std::optional<std::string> unknown_option_message(const Understood& understood) 
     if (!name.starts_with("--")) continue;
     const std::string_view word = name.substr(2);  // dashes would make any two names similar
     if (std::find(names.begin(), names.end(), word) != names.end()) continue;
-    if (const std::string_view meant = flag_meant(word); !meant.empty())
+    const bool has_ranks = std::find(names.begin(), names.end(), "ranks-per-host") != names.end();
+    if (const std::string_view meant = flag_meant(word); has_ranks && !meant.empty())
       return "unknown option " + std::string(name) + "; " + std::string(meant);
     const std::string_view near = nearest_name(word, names);
     return "unknown option " + std::string(name) +

@@ -59,12 +59,7 @@ Status balance_memory(double slack, const PlanOptions& options, EmbeddingPlanRes
   const MemoryTier tier = problem.topology().has_hbm() ? MemoryTier::kHbm : MemoryTier::kDdr;
   const double most = *result.best_rating * (1 + slack);
   std::int64_t low = mean_of(result.evaluation, tier);
-  PlanOptions step;
-  step.threads = options.threads;
-  step.lanes = options.lanes;
-  step.seed = options.seed;
-  step.stop = options.stop;
-  step.work_limit = kWorkOfStep;
+  PlanOptions step = further_search(options, kWorkOfStep);
   step.to_beat = most;
   for (int i = 0; i < kSteps && !options.stop.stop_requested(); ++i) {
     const std::int64_t peak = peak_of(result.evaluation, tier);

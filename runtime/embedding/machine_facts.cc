@@ -1,6 +1,8 @@
 #include "runtime/embedding/machine_facts.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "core/units.h"
@@ -38,11 +40,19 @@ std::string phrase(const std::string& fact, const std::string& json) {
   if (fact == "sharding_group_size") return "sharding groups of " + value + " ranks";
   if (fact == "batch_size") return "batches of " + value + " samples";
   if (fact == "torchrec") return "TorchRec " + value;
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const bool is_number =
+      std::from_chars(value.data(), end, number).ptr == end && std::abs(number) < 1e15;
+  const auto bytes = [&](double factor) {
+    return is_number ? format_bytes(Bytes(std::llround(number * factor))) : value;
+  };
   for (const MemoryTier tier : embedding::kMemoryTiers) {
     if (fact == embedding::to_name(tier))
-      return format_bytes(Bytes(std::stoll(value))) + " of " +
-             std::string(embedding::label_of(tier)) + " per rank";
+      return bytes(1) + " of " + std::string(embedding::label_of(tier)) + " per rank";
   }
+  constexpr double kMsPerSecond = 1000;
+  if (fact.ends_with("_bw")) return fact + " " + bytes(kMsPerSecond) + "/s";
   return fact + " " + value;
 }
 
@@ -52,7 +62,7 @@ MachineFacts machine_facts(const Problem& problem) {
   const Topology& topology = problem.topology();
   const TopologySpec& spec = topology.spec();
   MachineFacts facts;
-  if (!spec.gpu.empty()) facts.emplace_back("gpu", quoted(spec.gpu));
+  if (spec.gpu) facts.emplace_back("gpu", quoted(embedding::to_name(*spec.gpu)));
   facts.emplace_back("ranks", std::to_string(spec.world_size));
   facts.emplace_back("ranks_per_host", std::to_string(spec.local_world_size));
   if (topology.num_replicas() > 1)

@@ -82,4 +82,17 @@ struct PlanOptions {
   std::function<void(const PlanProgress&)> on_progress;
 };
 
+// The options of another search of the same call: threads, seed, lanes, methods and stop are those
+// of `options`; nothing watches the search.
+inline PlanOptions further_search(const PlanOptions& options, std::uint64_t work_limit) {
+  PlanOptions further;
+  further.threads = options.threads;
+  further.work_limit = work_limit;
+  further.seed = options.seed;
+  further.lanes = options.lanes;
+  further.methods = options.methods;
+  further.stop = options.stop;
+  return further;
+}
+
 }  // namespace shardwright

@@ -18,29 +18,11 @@ namespace shardwright {
 namespace {
 
 using embedding::MemoryTier;
-using embedding::Plan;
 using embedding::Problem;
 using embedding::ProblemSpec;
 using embedding::TopologySpec;
 
 constexpr std::uint64_t kWorkOfWhatIf = kDefaultBestWork / 20;
-
-std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
-  std::vector<PlanEntry> entries;
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    const embedding::Table& table = problem.table(plan[i].option->table);
-    const TablePlace place = embedding::place_of(plan[i]);
-    PlanEntry entry;
-    entry.table = table.name;
-    entry.module = table.module;
-    entry.sharding_type = place.sharding_type;
-    entry.compute_kernel = place.compute_kernel;
-    entry.load_factor = place.load_factor;
-    entry.ranks = place.ranks;
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
 
 struct OtherMachine {
   std::string name;
@@ -112,13 +94,9 @@ SlowestRank slowest_rank(const Problem& problem, const EmbeddingPlanResult& resu
 std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanOptions& options) {
   std::vector<WhatIf> what_ifs;
   if (!is_comparable(result, options)) return what_ifs;
-  const std::vector<PlanEntry> entries = entries_of(*result.problem, *result.plan);
+  const std::vector<PlanEntry> entries = embedding::entries_of(*result.problem, *result.plan);
   ReplanOptions replan;
-  replan.plan.threads = options.threads;
-  replan.plan.seed = options.seed;
-  replan.plan.lanes = options.lanes;
-  replan.plan.stop = options.stop;
-  replan.plan.work_limit = kWorkOfWhatIf;
+  replan.plan = further_search(options, kWorkOfWhatIf);
   for (const OtherMachine& change : changes_of(result.problem->topology())) {
     if (options.stop.stop_requested()) break;
     ProblemSpec spec = result.problem->spec();
@@ -145,7 +123,7 @@ std::string estimate_text(const ProblemSpec& problem, bool with_ranks) {
   std::string text = "estimate by TorchRec " + std::string(embedding::to_name(problem.torchrec)) +
                      "'s cost model, embedding tables alone, " +
                      embedding::machine_text(spec, with_ranks);
-  if (!spec.gpu.empty()) return text;
+  if (spec.gpu) return text;
   const auto per_second = [](double bytes_per_ms) {
     return format_bytes(Bytes(std::llround(bytes_per_ms * 1000))) + "/s";
   };

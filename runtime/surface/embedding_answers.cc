@@ -325,15 +325,13 @@ Answer answer_of(VerificationAnswer found) {
 
 Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.plan.read(watch.read));
-  const Result<ProblemOverrides> flags = read_plan_overrides(text);
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded,
-                               load_with_flags(request.problem, request.plan,
-                                               flags.ok() ? *flags : ProblemOverrides(), watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedPlan plan, read_loaded_plan(request.plan, text));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const LoadedProblem loaded,
+      load_with_flags(request.problem, request.plan, plan.overrides, watch));
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(0, request.time_limit_s));
   SHARDWRIGHT_ASSIGN_OR_RETURN(VerifyInputs inputs, inputs_of(request, loaded, watch));
   inputs.budget = Budget(std::nullopt, request.time_limit_s, watch.begin());
-  // Checked first, since verify_plan_file() also returns errors of the problem.
-  if (const auto plan = read_plan(text); !plan.ok()) return request.plan.locate(plan.error());
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification verification,
                                verify_plan_file(loaded.problem, text, inputs));
   VerificationAnswer found{std::move(verification), std::nullopt};

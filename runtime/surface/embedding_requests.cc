@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/embedding/plan_mode.h"
-#include "core/embedding/problem/gpus.h"
 #include "runtime/embedding/layout_problem.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/io/embedding/plan_json.h"
-#include "runtime/io/embedding/problem_doubts.h"
+#include "runtime/io/embedding/plan_reader.h"
+#include "runtime/io/embedding/problem_warnings.h"
 #include "runtime/io/embedding/search_space_json.h"
 
 namespace shardwright::commands {
@@ -49,19 +49,19 @@ Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
     loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
     if (watch.note) {
       if (hosts_are_guessed) note_guessed_hosts(loaded.problem->topology(), watch);
-      for (const Error& doubt : problem_doubts(*loaded.problem))
-        watch.note(located(doubt).to_string());
+      for (const Error& warning : problem_warnings(*loaded.problem))
+        watch.note(located(warning).to_string());
     }
   }
   watch.log.info("read " + std::to_string(loaded.problem->tables().size()) + " tables, " +
                  std::to_string(loaded.problem->topology().world_size()) + " ranks");
   if (request.search_space.given()) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.search_space.read(watch.read));
-    std::vector<Error> doubts;
-    auto space = read_search_space(text, loaded.problem, &doubts);
+    std::vector<Error> warnings;
+    auto space = read_search_space(text, loaded.problem, &warnings);
     if (!space.ok()) return request.search_space.locate(space.error());
-    for (const Error& doubt : doubts) {
-      if (watch.note) watch.note(request.search_space.locate(doubt).to_string());
+    for (const Error& warning : warnings) {
+      if (watch.note) watch.note(request.search_space.locate(warning).to_string());
     }
     loaded.search_space = std::move(space).value();
     watch.log.info("read " + std::to_string(loaded.search_space->size()) + " sharding options");
@@ -92,9 +92,15 @@ Result<LoadedProblem> load_for(const ProblemRequest& request, const Input& input
 
 Result<LoadedPlan> load_plan(const Input& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read(watch.read));
-  Result<PlanDocument> document = read_plan(text);
+  return read_loaded_plan(input, text);
+}
+
+Result<LoadedPlan> read_loaded_plan(const Input& input, std::string_view text) {
+  const Result<JsonDocument> json = JsonDocument::parse(text);
+  if (!json.ok()) return input.locate(json.error());
+  Result<PlanDocument> document = read_plan(json->root());
   if (!document.ok()) return input.locate(document.error());
-  Result<ProblemOverrides> overrides = read_plan_overrides(text);
+  Result<ProblemOverrides> overrides = read_plan_overrides(json->root());
   if (!overrides.ok()) return input.locate(overrides.error());
   return LoadedPlan{std::move(document).value(), *std::move(overrides)};
 }
@@ -116,9 +122,7 @@ void describe_memory(ProblemOverrides& out, Fields& fields, std::string_view gro
 }
 
 void describe_gpu(ProblemOverrides& out, Fields& fields, std::string_view group) {
-  fields
-      .choice("gpu", out.gpu, "gpu", embedding::gpu_names(),
-              "Memory, bandwidths and ranks per host of this accelerator")
+  fields.choice("gpu", out.gpu, "Memory, bandwidths and ranks per host of this accelerator")
       .in(group);
 }
 

@@ -51,6 +51,8 @@ struct LoadedPlan {
 
 // Reads a plan file. Errors: as of the reader, with the input's name in the place.
 Result<LoadedPlan> load_plan(const Input& input, const Watch& watch);
+// As load_plan(), of the text of `input`, which was read already.
+Result<LoadedPlan> read_loaded_plan(const Input& input, std::string_view text);
 
 // As load(), but uses the flags of `plan` where the request has none, and notes which it used.
 Result<LoadedProblem> load_with_flags(const ProblemRequest& request, const Input& plan,

@@ -23,8 +23,8 @@
 #include "runtime/report/text/text_table.h"
 #include "runtime/surface/answer.h"
 #include "runtime/surface/pages.h"
-#include "runtime/surface/program_doubts.h"
 #include "runtime/surface/program_requests.h"
+#include "runtime/surface/program_warnings.h"
 
 namespace shardwright::commands {
 namespace {
@@ -284,10 +284,10 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
       error.where = document.place + error.where;
       return request.program.locate(std::move(error));
     }
-    for (const auto& doubts : {wrong_plans(document.program, document.place, result->wrong),
-                               empty_tensors(document.program, document.place),
-                               reads_before_writes(document.program, document.place)})
-      answer.warnings.insert(answer.warnings.end(), doubts.begin(), doubts.end());
+    for (const auto& warnings : {wrong_plans(document.program, document.place, result->wrong),
+                                 empty_tensors(document.program, document.place),
+                                 reads_before_writes(document.program, document.place)})
+      answer.warnings.insert(answer.warnings.end(), warnings.begin(), warnings.end());
     results->emplace_back(document, std::move(result).value());
   }
   answer.write_json = [results](const TextSink& sink) { write_programs(*results, sink); };

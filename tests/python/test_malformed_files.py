@@ -80,6 +80,8 @@ FILES = [
          '/plan/0/ranks/0: expected an integer, found the text "0"; write it without quotes'),
         (("plan", 0, "sharding_type"), "rw",
          '/plan/0/sharding_type: unknown sharding type "rw"; known: data_parallel, table_wise, column_wise, row_wi'),
+        (("overrides",), {"gpu": 999}, '/overrides/gpu: expected the name of a gpu, found the number 999'),
+        (("overrides",), {"rank": 2}, '/overrides/rank: unknown key "rank"; did you mean "ranks"?'),
         (("best_rating",), "5", '/best_rating: expected a number, found the text "5"; write it without quotes'),
         (("format",), "shardwright.embedding.plan/9",
          '/format: this version reads plans in the format "shardwright.embedding.plan/1" only'),

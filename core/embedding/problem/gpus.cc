@@ -11,41 +11,35 @@ namespace {
 constexpr double kGiga = 1e9;
 constexpr double kMsPerSecond = 1e3;
 
-constexpr std::array<Gpu, 13> kGpus{{
-    {"v100", 32 * kGibibyte, 900 * kGiga, 300 * kGiga, 12.5 * kGiga, 16 * kGiga, 8,
+// In the order of GpuModel.
+constexpr std::array<Gpu, EnumNames<GpuModel>::kNames.size()> kGpus{{
+    {32 * kGibibyte, 900 * kGiga, 300 * kGiga, 12.5 * kGiga, 16 * kGiga, 8,
      "NVIDIA V100 SXM2 32GB data sheet; one 100 Gb/s network card per GPU"},
-    {"a100-40", 40 * kGibibyte, 1555 * kGiga, 600 * kGiga, 25 * kGiga, 32 * kGiga, 8,
+    {40 * kGibibyte, 1555 * kGiga, 600 * kGiga, 25 * kGiga, 32 * kGiga, 8,
      "NVIDIA A100 40GB SXM data sheet; DGX A100: 200 Gb/s per GPU"},
-    {"a100-80", 80 * kGibibyte, 2039 * kGiga, 600 * kGiga, 25 * kGiga, 32 * kGiga, 8,
+    {80 * kGibibyte, 2039 * kGiga, 600 * kGiga, 25 * kGiga, 32 * kGiga, 8,
      "NVIDIA A100 80GB SXM data sheet; DGX A100: 200 Gb/s per GPU"},
-    {"a10g", 22 * kGibibyte, 600 * kGiga, 64 * kGiga, 1.5625 * kGiga, 32 * kGiga, 8,
+    {22 * kGibibyte, 600 * kGiga, 64 * kGiga, 1.5625 * kGiga, 32 * kGiga, 8,
      "NVIDIA A10G data sheet, PCIe 4; AWS g5.48xlarge: 100 Gb/s per host"},
-    {"l4", 22 * kGibibyte, 300 * kGiga, 64 * kGiga, 1.5625 * kGiga, 32 * kGiga, 8,
+    {22 * kGibibyte, 300 * kGiga, 64 * kGiga, 1.5625 * kGiga, 32 * kGiga, 8,
      "NVIDIA L4 data sheet, PCIe 4; AWS g6.48xlarge: 100 Gb/s per host"},
-    {"l40s", 44 * kGibibyte, 864 * kGiga, 64 * kGiga, 6.25 * kGiga, 32 * kGiga, 8,
+    {44 * kGibibyte, 864 * kGiga, 64 * kGiga, 6.25 * kGiga, 32 * kGiga, 8,
      "NVIDIA L40S data sheet, PCIe 4; AWS g6e.48xlarge: 400 Gb/s per host"},
-    {"h100", 80 * kGibibyte, 3350 * kGiga, 900 * kGiga, 50 * kGiga, 64 * kGiga, 8,
+    {80 * kGibibyte, 3350 * kGiga, 900 * kGiga, 50 * kGiga, 64 * kGiga, 8,
      "NVIDIA H100 SXM data sheet; DGX H100: 400 Gb/s per GPU"},
-    {"h200", 140 * kGibibyte, 4800 * kGiga, 900 * kGiga, 50 * kGiga, 64 * kGiga, 8,
+    {140 * kGibibyte, 4800 * kGiga, 900 * kGiga, 50 * kGiga, 64 * kGiga, 8,
      "NVIDIA H200 SXM data sheet; DGX H200: 400 Gb/s per GPU"},
-    {"b200", 179 * kGibibyte, 8000 * kGiga, 1800 * kGiga, 50 * kGiga, 64 * kGiga, 8,
+    {179 * kGibibyte, 8000 * kGiga, 1800 * kGiga, 50 * kGiga, 64 * kGiga, 8,
      "NVIDIA DGX B200 data sheet: 400 Gb/s per GPU"},
-    {"b300", 268 * kGibibyte, 8000 * kGiga, 1800 * kGiga, 100 * kGiga, 64 * kGiga, 8,
+    {268 * kGibibyte, 8000 * kGiga, 1800 * kGiga, 100 * kGiga, 64 * kGiga, 8,
      "NVIDIA DGX B300 data sheet: 800 Gb/s per GPU"},
-    {"mi300x", 192 * kGibibyte, 5300 * kGiga, 896 * kGiga, 50 * kGiga, 64 * kGiga, 8,
+    {192 * kGibibyte, 5300 * kGiga, 896 * kGiga, 50 * kGiga, 64 * kGiga, 8,
      "AMD Instinct MI300X data sheet, 7 links of 128 GB/s; 400 Gb/s per GPU"},
-    {"mi325x", 256 * kGibibyte, 6000 * kGiga, 896 * kGiga, 50 * kGiga, 64 * kGiga, 8,
+    {256 * kGibibyte, 6000 * kGiga, 896 * kGiga, 50 * kGiga, 64 * kGiga, 8,
      "AMD Instinct MI325X data sheet, 7 links of 128 GB/s; 400 Gb/s per GPU"},
-    {"mi355x", 288 * kGibibyte, 8000 * kGiga, 1075 * kGiga, 50 * kGiga, 64 * kGiga, 8,
+    {288 * kGibibyte, 8000 * kGiga, 1075 * kGiga, 50 * kGiga, 64 * kGiga, 8,
      "AMD Instinct MI355X data sheet, 7 links of 153.6 GB/s; 400 Gb/s per GPU"},
 }};
-
-constexpr auto kNames = [] {
-  std::array<std::string_view, kGpus.size()> names;
-  for (std::size_t i = 0; i < kGpus.size(); ++i)
-    names[i] = kGpus[i].name;
-  return names;
-}();
 
 bool has_bandwidths_of(const TopologySpec& topology, const TopologySpec& other) {
   return topology.intra_host_bw == other.intra_host_bw &&
@@ -56,12 +50,11 @@ bool has_bandwidths_of(const TopologySpec& topology, const TopologySpec& other) 
 
 }  // namespace
 
-std::span<const Gpu> gpus() { return kGpus; }
-std::span<const std::string_view> gpu_names() { return kNames; }
+const Gpu& gpu_of(GpuModel model) { return kGpus[static_cast<std::size_t>(model)]; }
 
-void use_gpu(std::size_t index, TopologySpec& topology) {
-  const Gpu& gpu = kGpus[index];
-  topology.gpu = gpu.name;
+void use_gpu(GpuModel model, TopologySpec& topology) {
+  const Gpu& gpu = gpu_of(model);
+  topology.gpu = model;
   topology.compute_device = ComputeDevice::kCuda;
   topology.hbm_cap_bytes = gpu.hbm_bytes;
   topology.custom_hbm_cap_bytes.clear();
@@ -71,21 +64,13 @@ void use_gpu(std::size_t index, TopologySpec& topology) {
   topology.hbm_to_ddr_mem_bw = gpu.hbm_to_ddr_mem_bw / kMsPerSecond;
 }
 
-const Gpu* find_gpu(const TopologySpec& topology) {
-  for (const Gpu& gpu : kGpus) {
-    if (gpu.name == topology.gpu) return &gpu;
-  }
-  return nullptr;
-}
-
 std::string machine_text(const TopologySpec& topology, bool with_ranks) {
-  const Gpu* const gpu = find_gpu(topology);
   TopologySpec named;
-  if (gpu != nullptr) use_gpu(static_cast<std::size_t>(gpu - kGpus.data()), named);
+  if (topology.gpu) use_gpu(*topology.gpu, named);
   const bool is_as_named = has_bandwidths_of(topology, named);
   const std::string count = std::to_string(topology.world_size);
-  if (gpu != nullptr)
-    return topology.gpu + (with_ranks ? " x " + count : "") +
+  if (topology.gpu)
+    return std::string(to_name(*topology.gpu)) + (with_ranks ? " x " + count : "") +
            (is_as_named ? "" : " with other bandwidths");
   const std::string ranks = count + (topology.world_size == 1 ? " rank" : " ranks");
   return (with_ranks ? ranks + " with " : "") +

@@ -88,6 +88,23 @@ enum class PipelineType : std::uint8_t {
   kTrainSparseDist,
   kTrainPrefetchSparseDist
 };
+// The accelerators of gpus.h.
+enum class GpuModel : std::uint8_t {
+  kV100,
+  kA100With40,
+  kA100With80,
+  kA10g,
+  kL4,
+  kL40s,
+  kH100,
+  kH200,
+  kB200,
+  kB300,
+  kMi300x,
+  kMi325x,
+  kMi355x,
+};
+
 enum class CacheAlgorithm : std::uint8_t { kLru, kLfu };
 
 // The names of an enumeration's values, indexed by value. kWhat names the enumeration in errors.
@@ -167,6 +184,13 @@ struct EnumNames<PipelineType> {
   static constexpr std::string_view kWhat = "pipeline type";
   static constexpr std::array<std::string_view, 4> kNames{"none", "train_base", "train_sparse_dist",
                                                           "train_prefetch_sparse_dist"};
+};
+template <>
+struct EnumNames<GpuModel> {
+  static constexpr std::string_view kWhat = "gpu";
+  static constexpr std::array<std::string_view, 13> kNames{
+      "v100", "a100-40", "a100-80", "a10g",   "l4",     "l40s",  "h100",
+      "h200", "b200",    "b300",    "mi300x", "mi325x", "mi355x"};
 };
 template <>
 struct EnumNames<CacheAlgorithm> {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/embedding/problem/kinds.h"
@@ -41,7 +40,7 @@ struct TopologySpec {
   // Ranks per host; 0 = world_size. Ranks that do not fill a host belong to no host.
   std::int64_t local_world_size = 0;
   ComputeDevice compute_device = ComputeDevice::kCuda;
-  std::string gpu;  // a name of gpus.h that memory and bandwidths began from; or empty
+  std::optional<GpuModel> gpu;                     // that memory and bandwidths began from
   std::optional<std::int64_t> hbm_cap_bytes;       // per rank; absent = 32 GiB
   std::optional<std::int64_t> ddr_cap_bytes;       // per rank; absent = 128 GiB
   std::vector<std::int64_t> custom_hbm_cap_bytes;  // one per rank; empty = uniform

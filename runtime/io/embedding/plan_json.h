@@ -61,8 +61,4 @@ void write_plan(const embedding::Problem& problem, const EmbeddingPlanResult& re
 // Errors: kInvalidInput; `where` is a JSON pointer.
 Result<PlanDocument> read_plan(std::string_view text);
 
-// Reads only `overrides` of a plan file: the flags with which the plan's problem was read. Errors:
-// as read_plan().
-Result<ProblemOverrides> read_plan_overrides(std::string_view text);
-
 }  // namespace shardwright

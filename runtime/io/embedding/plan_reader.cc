@@ -414,12 +414,11 @@ Result<PlanDocument> read_plan(JsonValue root) {
   return out;
 }
 
-Result<ProblemOverrides> read_plan_overrides(std::string_view text) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
-  ProblemOverrides overrides;
-  const std::optional<JsonValue> given = json.root().find("overrides");
-  if (given && !given->is_null()) SHARDWRIGHT_RETURN_IF_ERROR(read_value(*given, overrides));
-  return overrides;
+Result<ProblemOverrides> read_plan_overrides(JsonValue root) {
+  std::optional<ProblemOverrides> overrides;
+  if (const std::optional<JsonValue> given = root.find("overrides"))
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(*given, overrides));
+  return std::move(overrides).value_or(ProblemOverrides());
 }
 
 JsonShape plan_shape() {

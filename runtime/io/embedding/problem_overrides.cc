@@ -39,9 +39,6 @@ std::string word_of(std::string_view name, std::int64_t number) {
   const bool is_size = name == "hbm" || name == "ddr" || name == "ssd";
   return is_size ? exact_size(number) : std::to_string(number);
 }
-std::string word_of(std::string_view, std::size_t gpu) {
-  return std::string(embedding::gpu_names()[gpu]);
-}
 std::string word_of(std::string_view, double bytes_per_ms) {
   return json_number(bytes_per_ms / 1e6) + "GB/s";
 }
@@ -54,12 +51,6 @@ std::string word_of(std::string_view name, const std::vector<std::int64_t>& size
   for (const std::int64_t size : sizes)
     words += (words.empty() ? "" : ",") + word_of(name, size);
   return words.empty() ? "any" : words;
-}
-
-std::string flag_of(std::string_view name) {
-  std::string flag = "--" + std::string(name);
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
 }
 
 // Returns true if `place` is `parent` or lies within it.
@@ -110,7 +101,7 @@ Error ProblemOverrides::locate(Error error) const {
 }
 
 std::string ProblemOverrides::take_missing(const ProblemOverrides& other) {
-  std::string flags;
+  std::string taken;
   for_each_member(other, [&](std::string_view name, std::string_view, const auto& theirs) {
     if (!theirs) return;
     for_each_member(*this, [&](std::string_view mine, std::string_view, auto& member) {
@@ -118,11 +109,11 @@ std::string ProblemOverrides::take_missing(const ProblemOverrides& other) {
                                    std::remove_cvref_t<decltype(theirs)>>) {
         if (mine != name || member) return;
         member = theirs;
-        flags += (flags.empty() ? "" : " ") + flag_of(name) + " " + word_of(name, *theirs);
+        taken += (taken.empty() ? "{" : " {") + std::string(name) + "} " + word_of(name, *theirs);
       }
     });
   });
-  return flags;
+  return taken;
 }
 
 void describe(JsonMembers& members, ProblemOverrides& overrides) {
@@ -136,9 +127,9 @@ Status ProblemOverrides::apply(TopologySpec& topology) const {
   if (ranks) topology.world_size = *ranks;
   if (ranks_per_host) topology.local_world_size = *ranks_per_host;
   if (topology.world_size == 0) return {};  // the file's reader reports this
-  const embedding::Gpu* const named = embedding::find_gpu(topology);
-  if (named != nullptr && topology.local_world_size == 0)
-    topology.local_world_size = std::min(named->ranks_per_host, topology.world_size);
+  if (topology.gpu && topology.local_world_size == 0)
+    topology.local_world_size =
+        std::min(embedding::gpu_of(*topology.gpu).ranks_per_host, topology.world_size);
   // If `ranks` is less than a host, the machine is one host of `ranks` ranks.
   if (ranks && !ranks_per_host)
     topology.local_world_size = std::min(topology.local_world_size, topology.world_size);

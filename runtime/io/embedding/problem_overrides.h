@@ -19,8 +19,8 @@ namespace shardwright {
 struct ProblemOverrides {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> ranks_per_host;
-  std::optional<std::size_t> gpu;  // index in embedding::gpus(); the members below take precedence
-  std::optional<std::int64_t> hbm_bytes;  // per rank; also replaces a list of sizes by rank
+  std::optional<embedding::GpuModel> gpu;  // the members below take precedence
+  std::optional<std::int64_t> hbm_bytes;   // per rank; also replaces a list of sizes by rank
   std::optional<std::int64_t> ddr_bytes;
   std::optional<std::int64_t> ssd_bytes;
   std::optional<double> hbm_mem_bw;  // bytes per millisecond, as the next two
@@ -40,8 +40,9 @@ struct ProblemOverrides {
   // value, the place becomes the member's name, since the file does not have the value.
   Error locate(Error error) const;
 
-  // Copies from `other` the members that have no value here. Returns the flags of the copied
-  // members, such as "--ranks 16 --hbm 80GiB"; empty if there are none.
+  // Copies from `other` the members that have no value here. Returns the copied members
+  // with their values, as "{ranks} 16 {hbm} 80GiB", where a caller puts its names for members in
+  // place of the braces; empty if there are none.
   std::string take_missing(const ProblemOverrides& other);
 
   // Sets the values in `topology`. Errors: kInvalidInput at a member for contradicting values.

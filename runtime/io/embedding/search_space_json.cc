@@ -258,29 +258,29 @@ class Reader {
 };
 
 // Warns if the costs are those of another TorchRec release, whose formulas differ.
-void doubt_release(JsonValue root, const Problem& problem, std::vector<Error>& doubts) {
+void warn_of_release(JsonValue root, const Problem& problem, std::vector<Error>& warnings) {
   const std::optional<JsonValue> value = root.find("torchrec");
   if (!value || !value->is_string()) return;
   const auto release = embedding::from_name<embedding::TorchRecRelease>(*value->string());
   if (!release || *release == problem.spec().torchrec) return;
   const std::string made_for(to_name(*release)), own(to_name(problem.spec().torchrec));
-  doubts.push_back(value->error("the costs are those of TorchRec " + made_for +
-                                ", and the problem has " + own + "; give {torchrec} " + made_for +
-                                ", or enumerate again"));
+  warnings.push_back(value->error("the costs are those of TorchRec " + made_for +
+                                  ", and the problem has " + own + "; give {torchrec} " + made_for +
+                                  ", or enumerate again"));
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const SearchSpace>> read_search_space(std::string_view text,
                                                              std::shared_ptr<const Problem> problem,
-                                                             std::vector<Error>* doubts) {
+                                                             std::vector<Error>* warnings) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kSearchSpace));
   const std::optional<JsonValue> list = document.root().find("search_space");
   if (!list)
     return invalid_input(
         "", "the file has no key \"search_space\"; `shardwright enumerate` writes such a file");
-  if (doubts != nullptr) doubt_release(document.root(), *problem, *doubts);
+  if (warnings != nullptr) warn_of_release(document.root(), *problem, *warnings);
   return Reader(std::move(problem)).read(*list);
 }
 

@@ -26,12 +26,12 @@ enum class ShardForm : unsigned char {
 
 // Reads the list under `search_space` and ignores other keys. An option names its table by name, or
 // by module and name. Shards may be in either form. Costs are not rounded. If the file says that
-// another TorchRec release made its costs, `doubts` gets a warning. Errors: kInvalidInput with a
+// another TorchRec release made its costs, `warnings` gets a warning. Errors: kInvalidInput with a
 // JSON pointer for options that do not fit the problem, tables without an option, negative costs,
 // sums that overflow, and costs for another batch size.
 Result<std::shared_ptr<const embedding::SearchSpace>> read_search_space(
     std::string_view text, std::shared_ptr<const embedding::Problem> problem,
-    std::vector<Error>* doubts = nullptr);
+    std::vector<Error>* warnings = nullptr);
 
 // Returns the shape of a file with a search space.
 JsonShape search_space_shape();

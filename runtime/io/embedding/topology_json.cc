@@ -75,15 +75,13 @@ void describe_bandwidth(JsonMembers& members, std::string_view key, double& byte
 
 void describe_gpu(JsonMembers& members, TopologySpec& topology) {
   const auto read = [&](JsonValue value) -> Status {
-    if (value.is_null()) return {};
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
-                                 read_choice(value, "gpu", embedding::gpu_names()));
-    embedding::use_gpu(index, topology);
+    std::optional<embedding::GpuModel> model;
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, model));
+    if (model) embedding::use_gpu(*model, topology);
     return {};
   };
   members.optional_with("gpu", read, [] {
-    return json::one_word(embedding::gpu_names())
-        .or_null()
+    return shape_of(std::optional<embedding::GpuModel>())
         .says("Memory, bandwidths and ranks per host of this accelerator, unless given.");
   });
 }

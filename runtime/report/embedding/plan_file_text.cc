@@ -25,12 +25,15 @@ using Align = TextTable::Align;
 constexpr std::size_t kFileRanksWidth = 24;
 
 std::string claims_text(const PlanDocument& plan) {
-  std::string text = plan.best_rating ? "rating " + format_ms(*plan.best_rating) : "no rating";
+  // Only ratings in ms are estimates of a time.
+  const std::string unit = plan.estimate.empty() ? "" : " ms";
+  std::string text =
+      plan.best_rating ? "rating " + format_ms(*plan.best_rating) + unit : "no rating";
   text += (plan.mode ? mode_text(*plan.mode) : "") + "\n";
   if (plan.best_rating && plan.lower_bound) {
     const double part = gap(*plan.best_rating, *plan.lower_bound);
     text += part <= kProvenGap ? "proved optimal"
-                               : "no plan rates below " + format_ms(*plan.lower_bound) +
+                               : "no plan rates below " + format_ms(*plan.lower_bound) + unit +
                                      ": at most " + format_ms(100 * part) + " % from optimal";
     text += plan.certificate ? ", by " + proof_text(*plan.certificate) + "\n" : "\n";
   }

@@ -165,13 +165,13 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
                    const TextReportOptions& options) {
   std::string text = title(problem) + problem_line(problem) + "\n";
   if (result.plan && result.best_rating) {
-    text += paint("rating " + rating_text(problem, *result.best_rating), Ink::kHeading,
+    text += paint("rating " + rating_text(problem, *result.best_rating), TextStyle::kHeading,
                   options.colours) +
             mode_text(result.mode) + "\n" + bound_text(problem, result, options.colours);
     if (const std::string estimate = estimate_text(problem.spec()); !estimate.empty())
       text += estimate + "\n";
   } else {
-    text += paint("no plan", Ink::kBad, options.colours) + mode_text(result.mode) + "\n";
+    text += paint("no plan", TextStyle::kBad, options.colours) + mode_text(result.mode) + "\n";
   }
   if (result.reused) {
     text += "reused from a plan file, which was verified; nothing was searched";
@@ -244,7 +244,8 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
   }
   text += constraints_section(problem, options);
   for (const embedding::Violation& violation : result.evaluation.violations) {
-    text += paint("violation: ", Ink::kBad, options.colours) + printable(violation.message) + "\n";
+    text += paint("violation: ", TextStyle::kBad, options.colours) + printable(violation.message) +
+            "\n";
   }
   return text;
 }
@@ -375,7 +376,7 @@ std::string bound_text(const Problem& problem, const EmbeddingPlanResult& result
   if (!result.lower_bound || !result.certificate) return "";
   const double to_bound = gap(*result.best_rating, *result.lower_bound);
   const std::string proof = ", by " + proof_text(*result.certificate) + "\n";
-  if (to_bound <= kProvenGap) return paint("proved optimal", Ink::kGood, colours) + proof;
+  if (to_bound <= kProvenGap) return paint("proved optimal", TextStyle::kGood, colours) + proof;
   return "no plan rates below " + rating_text(problem, *result.lower_bound) + ": at most " +
          format_ms(100 * to_bound) + " %" + " from optimal" + proof;
 }
@@ -502,8 +503,8 @@ std::string totals_table(const embedding::Topology& topology, const MemoryNeeds&
                    {"capacity", Align::kRight, 1}});
   if (needs.tables.empty()) table.hide(1);
   const auto add = [&](const char* tier, Bytes need, Bytes available, Bytes capacity) {
-    const Ink ink = need > available ? Ink::kBad : Ink::kPlain;
-    table.add_row({tier, paint(format_bytes(need), ink, options.colours), format_bytes(available),
+    const TextStyle style = need > available ? TextStyle::kBad : TextStyle::kPlain;
+    table.add_row({tier, paint(format_bytes(need), style, options.colours), format_bytes(available),
                    format_bytes(capacity)});
   };
   if (has_hbm) add("HBM", needs.hbm, needs.available.hbm, needs.capacity.hbm);
@@ -532,7 +533,7 @@ std::string largest_table(const Problem& problem, const MemoryNeeds& needs,
     const bool nowhere = need.has_options && !need.fits;
     table.add_row({problem.tables()[order[i]].name, format_bytes(need.hbm),
                    format_bytes(need.total),
-                   nowhere ? paint("fits on no rank", Ink::kBad, options.colours) : ""});
+                   nowhere ? paint("fits on no rank", TextStyle::kBad, options.colours) : ""});
   }
   std::string text = "\n" + table.render(options.width);
   if (shown < order.size()) {

@@ -32,15 +32,15 @@ double as_double(Bytes bytes) { return static_cast<double>(bytes.value()); }
 struct TimePart {
   Milliseconds Perf::*part;
   char letter;
-  Ink ink;
+  TextStyle style;
   std::string_view name;
 };
 constexpr std::array<TimePart, 5> kTimeParts{{
-    {&Perf::fwd_compute, 'F', Ink::kFwdCompute, "forward compute"},
-    {&Perf::fwd_comms, 'f', Ink::kFwdComms, "forward comms"},
-    {&Perf::bwd_compute, 'B', Ink::kBwdCompute, "backward compute"},
-    {&Perf::bwd_comms, 'b', Ink::kBwdComms, "backward comms"},
-    {&Perf::prefetch_compute, 'p', Ink::kPrefetch, "prefetch"},
+    {&Perf::fwd_compute, 'F', TextStyle::kFwdCompute, "forward compute"},
+    {&Perf::fwd_comms, 'f', TextStyle::kFwdComms, "forward comms"},
+    {&Perf::bwd_compute, 'B', TextStyle::kBwdCompute, "backward compute"},
+    {&Perf::bwd_comms, 'b', TextStyle::kBwdComms, "backward comms"},
+    {&Perf::prefetch_compute, 'p', TextStyle::kPrefetch, "prefetch"},
 }};
 
 std::string cells(std::size_t count, const TimePart& part, bool colours) {
@@ -48,7 +48,7 @@ std::string cells(std::size_t count, const TimePart& part, bool colours) {
   std::string blocks;
   for (std::size_t i = 0; i < count; ++i)
     blocks += "█";
-  return paint(blocks, part.ink, colours);
+  return paint(blocks, part.style, colours);
 }
 
 // Ranks with the same memory and times.
@@ -158,9 +158,9 @@ TextTable make_table(bool has_hbm) {
                     {"total ms", Align::kRight, 0}});
 }
 
-Ink fullness(double share) {
-  if (share > 1) return Ink::kBad;
-  return share > kNearlyFull ? Ink::kFair : Ink::kPlain;
+TextStyle fullness(double share) {
+  if (share > 1) return TextStyle::kBad;
+  return share > kNearlyFull ? TextStyle::kFair : TextStyle::kPlain;
 }
 
 // Returns how full the ranks are; 1 means full.

@@ -10,40 +10,40 @@ namespace {
 
 constexpr std::string_view kReset = "\x1b[0m";
 
-// Index: Ink. Parts of time have, of the 256 colours, those nearest to the HTML page's.
-constexpr std::array<std::string_view, 11> kInks{"",
-                                                 "\x1b[1m",
-                                                 "\x1b[2m",
-                                                 "\x1b[32m",
-                                                 "\x1b[33m",
-                                                 "\x1b[31m",
-                                                 "\x1b[38;5;32m",
-                                                 "\x1b[38;5;117m",
-                                                 "\x1b[38;5;166m",
-                                                 "\x1b[38;5;215m",
-                                                 "\x1b[38;5;36m"};
+// Index: TextStyle. Parts of time have, of the 256 colours, those nearest to the HTML page's.
+constexpr std::array<std::string_view, 11> kEscapes{"",
+                                                    "\x1b[1m",
+                                                    "\x1b[2m",
+                                                    "\x1b[32m",
+                                                    "\x1b[33m",
+                                                    "\x1b[31m",
+                                                    "\x1b[38;5;32m",
+                                                    "\x1b[38;5;117m",
+                                                    "\x1b[38;5;166m",
+                                                    "\x1b[38;5;215m",
+                                                    "\x1b[38;5;36m"};
 
 }  // namespace
 
-std::string paint(std::string_view text, Ink ink, bool colours) {
-  if (!colours || ink == Ink::kPlain || text.empty()) return std::string(text);
+std::string paint(std::string_view text, TextStyle style, bool colours) {
+  if (!colours || style == TextStyle::kPlain || text.empty()) return std::string(text);
   const bool broken = text.back() == '\n';
   if (broken) text.remove_suffix(1);
-  return std::string(kInks[static_cast<std::size_t>(ink)]) + std::string(text) +
+  return std::string(kEscapes[static_cast<std::size_t>(style)]) + std::string(text) +
          std::string(kReset) + (broken ? "\n" : "");
 }
 
 std::string heading(std::string_view text, bool colours) {
-  return "\n" + paint(text, Ink::kHeading, colours) + "\n";
+  return "\n" + paint(text, TextStyle::kHeading, colours) + "\n";
 }
 
 std::size_t paint_length(std::string_view text) {
   if (!text.starts_with('\x1b')) return 0;
   if (text.starts_with(kReset)) return kReset.size();
-  const auto found = std::find_if(kInks.begin(), kInks.end(), [&](std::string_view ink) {
-    return !ink.empty() && text.starts_with(ink);
+  const auto found = std::find_if(kEscapes.begin(), kEscapes.end(), [&](std::string_view escape) {
+    return !escape.empty() && text.starts_with(escape);
   });
-  return found == kInks.end() ? 0 : found->size();
+  return found == kEscapes.end() ? 0 : found->size();
 }
 
 std::string printable(std::string_view text, bool colours) {

@@ -8,7 +8,7 @@
 
 namespace shardwright {
 
-enum class Ink : std::uint8_t {
+enum class TextStyle : std::uint8_t {
   kPlain,
   kHeading,
   kFaint,
@@ -23,7 +23,7 @@ enum class Ink : std::uint8_t {
 };
 
 // Returns the text in a colour, or unchanged if `colours` is false. Line breaks stay uncoloured.
-std::string paint(std::string_view text, Ink ink, bool colours);
+std::string paint(std::string_view text, TextStyle style, bool colours);
 
 // Returns a title on its own line, after an empty line.
 std::string heading(std::string_view text, bool colours);

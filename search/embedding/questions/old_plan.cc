@@ -268,4 +268,20 @@ TablePlace place_of(const Assignment& assignment) {
   return place;
 }
 
+std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
+  std::vector<PlanEntry> entries;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Table& table = problem.table(plan[i].option->table);
+    TablePlace place = place_of(plan[i]);
+    PlanEntry& entry = entries.emplace_back();
+    entry.table = table.name;
+    entry.module = table.module;
+    entry.sharding_type = place.sharding_type;
+    entry.compute_kernel = place.compute_kernel;
+    entry.load_factor = place.load_factor;
+    entry.ranks = std::move(place.ranks);
+  }
+  return entries;
+}
+
 }  // namespace shardwright::embedding

@@ -72,5 +72,7 @@ class OldPlan {
 
 // The sharding and ranks of an assignment.
 TablePlace place_of(const Assignment& assignment);
+// The plan as a file has it, with names, options and ranks alone.
+std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan);
 
 }  // namespace shardwright::embedding

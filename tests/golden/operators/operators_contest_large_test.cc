@@ -60,14 +60,22 @@ TEST_CASE("contest: the optima of A, B, G and P are found and proved") {
   }
 }
 
-TEST_CASE("contest: large instances have a good answer and bound within the work limit") {
+TEST_CASE(
+    "contest: large instances have an answer early, and a good one and a bound within the work "
+    "limit") {
   for (const Known& known : {Known{"K", 2122001816.0, 0.05, 0.07, 6'000'000'000},
                              Known{"M", 49923404194.0, 0.02, 0.02, 3'000'000'000},
+                             Known{"N", 198463064066.0, 0.05, 0.07, 6'000'000'000},
+                             Known{"S", 1511379506.0, 0.02, 0.02, 3'000'000'000},
                              Known{"U", 2160562151.0, 0.05, 0.07, 7'000'000'000},
+                             Known{"L", 1967946965.0, 0.25, 1, 3'000'000'000},
                              Known{"V", 1617084.0, 0.25, 1, 3'000'000'000}}) {
     CAPTURE(std::string(known.letter));
     const CostInstance instance = instance_of(known.letter);
     const OperatorProblem problem{LoweredInstance(instance)};
+    OperatorsOptions early;  // an answer within a fifth of the work
+    early.work_limit = known.work / 5;
+    CHECK_FALSE(solve_operators(problem, early).value().choice.empty());
     OperatorsOptions options;
     options.work_limit = known.work;
     const OperatorsResult result = solve_operators(problem, options).value();

@@ -18,7 +18,6 @@ namespace {
 using namespace shardwright;
 using embedding::ComputeKernel;
 using embedding::OldPlan;
-using embedding::place_of;
 using embedding::Problem;
 using embedding::ProblemSpec;
 using embedding::ProposerSpec;
@@ -46,28 +45,11 @@ ReplanOptions weighing(double weight) {
   return options;
 }
 
-std::vector<PlanEntry> entries_of(const Problem& problem, const EmbeddingPlanResult& result) {
-  std::vector<PlanEntry> entries;
-  for (std::size_t i = 0; i < result.plan->size(); ++i) {
-    const embedding::Assignment& assignment = (*result.plan)[i];
-    const TablePlace place = place_of(assignment);
-    PlanEntry entry;
-    entry.table = problem.table(assignment.option->table).name;
-    entry.module = problem.table(assignment.option->table).module;
-    entry.sharding_type = place.sharding_type;
-    entry.compute_kernel = place.compute_kernel;
-    entry.load_factor = place.load_factor;
-    entry.ranks = place.ranks;
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
 std::vector<PlanEntry> planned(const std::shared_ptr<const Problem>& problem) {
   const auto result = plan_embedding(problem, weighing(0).plan);
   REQUIRE(result.ok());
   REQUIRE(result->plan.has_value());
-  return entries_of(*problem, *result);
+  return embedding::entries_of(*problem, *result->plan);
 }
 
 PlanEntry entry(const std::string& table, ShardingType type, std::vector<std::int64_t> ranks) {

@@ -26,6 +26,7 @@ namespace shardwright::verdict_test {
 namespace {
 
 using namespace shardwright;
+using embedding::GpuModel;
 using embedding::Problem;
 using embedding::ProblemSpec;
 using test_support::problem_spec;
@@ -46,20 +47,6 @@ ProblemSpec two_hosts() {
 
 EmbeddingPlanResult planned(const ProblemSpec& spec, const PlanOptions& options = {}) {
   return plan_embedding(make(spec), options).value();
-}
-
-std::vector<PlanEntry> entries_of(const EmbeddingPlanResult& result) {
-  std::vector<PlanEntry> entries;
-  for (std::size_t i = 0; i < result.plan->size(); ++i) {
-    const embedding::Assignment& assignment = (*result.plan)[i];
-    const TablePlace place = embedding::place_of(assignment);
-    PlanEntry& entry = entries.emplace_back();
-    entry.table = result.problem->table(assignment.option->table).name;
-    entry.sharding_type = place.sharding_type;
-    entry.compute_kernel = place.compute_kernel;
-    entry.ranks = place.ranks;
-  }
-  return entries;
 }
 
 std::int64_t fullest(const EmbeddingPlanResult& result) {
@@ -124,7 +111,8 @@ TEST_CASE("balance: the fullest rank holds less, for no more than the slack") {
 TEST_CASE("replan_on_front: no plan of the front is beaten in both measures") {
   ProblemSpec before = two_hosts();
   before.topology.inter_host_bw /= 8;
-  const std::vector<PlanEntry> old = entries_of(planned(before));
+  const EmbeddingPlanResult old_result = planned(before);
+  const std::vector<PlanEntry> old = embedding::entries_of(*old_result.problem, *old_result.plan);
   ReplanOptions options;
   options.plan.work_limit = 20'000'000;
   const auto problem = make(two_hosts());
@@ -146,19 +134,21 @@ TEST_CASE("replan_on_front: no plan of the front is beaten in both measures") {
 }
 
 TEST_CASE("gpus: a name sets memory, bandwidths and hosts; machine_text says what differs") {
-  for (std::size_t i = 0; i < embedding::gpus().size(); ++i) {
+  for (std::size_t i = 0; i < names_of(GpuModel{}).size(); ++i) {
+    const auto model = static_cast<GpuModel>(i);
+    const embedding::Gpu& gpu = embedding::gpu_of(model);
+    const std::string name(to_name(model));
     embedding::TopologySpec spec;
     spec.world_size = 16;
-    embedding::use_gpu(i, spec);
-    const embedding::Gpu& gpu = embedding::gpus()[i];
-    CAPTURE(gpu.name);
-    CHECK(embedding::find_gpu(spec) == &gpu);
+    embedding::use_gpu(model, spec);
+    CAPTURE(name);
+    CHECK(spec.gpu == model);
     CHECK(!gpu.source.empty());
     CHECK(*spec.hbm_cap_bytes == gpu.hbm_bytes);
     CHECK(spec.hbm_mem_bw * 1000 == doctest::Approx(gpu.hbm_mem_bw));
-    CHECK(embedding::machine_text(spec) == std::string(gpu.name) + " x 16");
+    CHECK(embedding::machine_text(spec) == name + " x 16");
     spec.inter_host_bw *= 2;
-    CHECK(embedding::machine_text(spec) == std::string(gpu.name) + " x 16 with other bandwidths");
+    CHECK(embedding::machine_text(spec) == name + " x 16 with other bandwidths");
   }
   CHECK(embedding::machine_text(two_hosts().topology) ==
         "8 ranks with TorchRec's default bandwidths");
@@ -169,16 +159,16 @@ TEST_CASE("gpus: a file names one, and other members of the topology replace its
       R"({"topology": {"inter_host_bw": "25GB/s", "hbm_cap": "70GiB", "world_size": 16, "gpu": "H100"},
           "tables": [{"name": "a", "num_embeddings": 10, "embedding_dim": 4, "features": ["f"]}]})";
   const embedding::TopologySpec spec = read_problem(kFile).value().topology;
-  CHECK(spec.gpu == "h100");
+  CHECK(spec.gpu == GpuModel::kH100);
   CHECK(spec.local_world_size == 8);
   CHECK(*spec.hbm_cap_bytes == std::int64_t{70} << 30);
   CHECK(spec.inter_host_bw == 25e6);
   CHECK(spec.hbm_mem_bw == 3.35e9);
   ProblemOverrides flags;
-  flags.gpu = 0;  // v100
+  flags.gpu = GpuModel::kV100;
   flags.ranks = 4;
   const embedding::TopologySpec other = read_problem(kFile, flags).value().topology;
-  CHECK(other.gpu == "v100");
+  CHECK(other.gpu == GpuModel::kV100);
   CHECK(other.world_size == 4);
   CHECK(other.local_world_size == 4);
   CHECK(*other.hbm_cap_bytes == std::int64_t{32} << 30);
@@ -191,7 +181,7 @@ TEST_CASE("overrides: a request takes what it lacks from a plan, and says so") {
   of_plan.hbm_bytes = std::int64_t{80} << 30;
   of_plan.torchrec = embedding::TorchRecRelease::kA48cef79;
   of_plan.pod_sizes = {1, 2};
-  CHECK(mine.take_missing(of_plan) == "--hbm 80GiB --torchrec a48cef79 --pod-size 1,2");
+  CHECK(mine.take_missing(of_plan) == "{hbm} 80GiB {torchrec} a48cef79 {pod_size} 1,2");
   CHECK(*mine.ranks == 4);
   CHECK(mine.take_missing(of_plan).empty());
 }
@@ -219,6 +209,9 @@ TEST_CASE("other_machine: says what a plan was made for, where the problem diffe
         "the plan was made for 32.0 GiB of HBM per rank and batches of 512 samples, the problem as "
         "it "
         "is given has 80.0 GiB of HBM per rank and batches of 64 samples");
+  // A file may say anything.
+  document.machine = {{"hbm", "\"x\""}, {"ranks", "1.5"}};
+  CHECK(other_machine(document, *problem)->starts_with("the plan was made for x of HBM per rank"));
 }
 
 }  // namespace shardwright::verdict_test

@@ -288,15 +288,15 @@ TEST_CASE("printable: no text can send escape sequences to a terminal") {
   CHECK(printable("\xe5\xba") == "\\xe5\\xba");
   CHECK(printable("\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80\x80") ==
         "\\xc0\\xaf\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\x80");
-  const std::string ours = paint("good", Ink::kGood, true);
+  const std::string ours = paint("good", TextStyle::kGood, true);
   CHECK(printable(ours, true) == ours);
   CHECK(printable(ours, false) == "\\u001b[32mgood\\u001b[0m");
-  CHECK(paint("as it is", Ink::kGood, false) == "as it is");
-  CHECK(paint("line\n", Ink::kGood, true) == "\x1b[32mline\x1b[0m\n");
+  CHECK(paint("as it is", TextStyle::kGood, false) == "as it is");
+  CHECK(paint("line\n", TextStyle::kGood, true) == "\x1b[32mline\x1b[0m\n");
 }
 
 TEST_CASE("format: colours have no width, and end if a text is cut") {
-  const std::string painted = paint("painted", Ink::kBad, true);
+  const std::string painted = paint("painted", TextStyle::kBad, true);
   CHECK(display_width(painted) == 7);
   CHECK(cut_to(painted, 7) == painted);
   CHECK(cut_to(painted, 4) == "\x1b[31mpai…\x1b[0m");

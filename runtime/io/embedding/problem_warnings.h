@@ -12,6 +12,6 @@ namespace shardwright {
 // bandwidth or memory in a wrong unit, groups of one table, factors whose number differs from the
 // number of features, dimensions that FBGEMM's kernels refuse, and a `min_partition` with which
 // columns are never split. TorchRec accepts all of these. Cost: O(tables + columns).
-std::vector<Error> problem_doubts(const embedding::Problem& problem);
+std::vector<Error> problem_warnings(const embedding::Problem& problem);
 
 }  // namespace shardwright

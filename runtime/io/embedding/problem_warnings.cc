@@ -1,4 +1,4 @@
-#include "runtime/io/embedding/problem_doubts.h"
+#include "runtime/io/embedding/problem_warnings.h"
 
 #include <array>
 #include <charconv>
@@ -32,13 +32,13 @@ std::string decimal(double number) {
   return {digits.data(), std::to_chars(digits.data(), end, number, std::chars_format::fixed).ptr};
 }
 
-void doubt_hosts(const Topology& topology, std::vector<Error>& doubts) {
+void warn_of_hosts(const Topology& topology, std::vector<Error>& warnings) {
   if (!topology.has_uneven_hosts()) return;
   const bool pods = topology.pod_size() > 1;
   const std::string name = pods ? "pod" : "host";
   const std::string whole = std::to_string(topology.num_hosts());
   const std::uint32_t left = topology.world_size() - topology.num_hosted_ranks();
-  doubts.push_back(invalid_input(
+  warnings.push_back(invalid_input(
       pods ? "/topology/pod_size" : "/topology/local_world_size",
       std::to_string(topology.world_size()) + " ranks make " + whole + " whole " + name +
           (topology.num_hosts() == 1 ? "" : "s") + " of " +
@@ -47,7 +47,7 @@ void doubt_hosts(const Topology& topology, std::vector<Error>& doubts) {
           " and get no table that is sharded within one. Is the number of ranks right?"));
 }
 
-void doubt_bandwidths(const TopologySpec& spec, std::vector<Error>& doubts) {
+void warn_of_bandwidths(const TopologySpec& spec, std::vector<Error>& warnings) {
   const std::array<std::pair<std::string_view, double>, 6> bandwidths{{
       {"intra_host_bw", spec.intra_host_bw},
       {"inter_host_bw", spec.inter_host_bw},
@@ -58,16 +58,16 @@ void doubt_bandwidths(const TopologySpec& spec, std::vector<Error>& doubts) {
   }};
   for (const auto& [key, bytes_per_ms] : bandwidths) {
     if (bytes_per_ms >= kLeastBytesPerMs) continue;
-    doubts.push_back(invalid_input("/topology/" + std::string(key),
-                                   "bandwidths are bytes per millisecond, so this is " +
-                                       decimal(bytes_per_ms / kBytesPerMsOfGbPerS) + " GB/s; " +
-                                       decimal(bytes_per_ms) + " GB/s would be " +
-                                       decimal(bytes_per_ms * kBytesPerMsOfGbPerS)));
+    warnings.push_back(invalid_input("/topology/" + std::string(key),
+                                     "bandwidths are bytes per millisecond, so this is " +
+                                         decimal(bytes_per_ms / kBytesPerMsOfGbPerS) + " GB/s; " +
+                                         decimal(bytes_per_ms) + " GB/s would be " +
+                                         decimal(bytes_per_ms * kBytesPerMsOfGbPerS)));
     return;
   }
 }
 
-void doubt_memory(const TopologySpec& spec, std::vector<Error>& doubts) {
+void warn_of_memory(const TopologySpec& spec, std::vector<Error>& warnings) {
   const std::array<std::pair<std::string_view, std::optional<std::int64_t>>, 3> sizes{{
       {"hbm_cap", spec.hbm_cap_bytes},
       {"ddr_cap", spec.ddr_cap_bytes},
@@ -77,10 +77,10 @@ void doubt_memory(const TopologySpec& spec, std::vector<Error>& doubts) {
     if (!bytes || *bytes == 0 || *bytes >= kMebibyte) continue;
     constexpr std::int64_t kUsualGib = 80;
     const std::int64_t gib = *bytes < 1000 ? *bytes : kUsualGib;
-    doubts.push_back(invalid_input("/topology/" + std::string(key),
-                                   "sizes are bytes, so a rank has " + std::to_string(*bytes) +
-                                       " bytes, less than 1 MiB; " + std::to_string(gib) +
-                                       " GiB would be " + std::to_string(gib * kGibibyte)));
+    warnings.push_back(invalid_input("/topology/" + std::string(key),
+                                     "sizes are bytes, so a rank has " + std::to_string(*bytes) +
+                                         " bytes, less than 1 MiB; " + std::to_string(gib) +
+                                         " GiB would be " + std::to_string(gib * kGibibyte)));
     return;
   }
 }
@@ -102,7 +102,7 @@ std::string and_more(std::size_t count) {
 }
 
 // Warns unless there is one factor per feature. The default, one factor of 1, is allowed.
-void doubt_pooling_factors(const std::vector<Table>& tables, std::vector<Error>& doubts) {
+void warn_of_pooling_factors(const std::vector<Table>& tables, std::vector<Error>& warnings) {
   const std::vector<double> unsaid = embedding::ParameterConstraints().pooling_factors;
   const auto [first, count] = odd_tables(tables, [&](const Table& table) {
     if (!table.constraints) return false;
@@ -111,29 +111,29 @@ void doubt_pooling_factors(const std::vector<Table>& tables, std::vector<Error>&
   });
   if (first == nullptr) return;
   const std::string factors = std::to_string(first->constraints->pooling_factors.size());
-  doubts.push_back(invalid_input(embedding::constraints_place(first->name) + "/pooling_factors",
-                                 "table " + quoted(first->name) + " has " +
-                                     std::to_string(first->features.size()) +
-                                     " under `features`, and " + factors +
-                                     " factors; as in TorchRec, the costs are those of " + factors +
-                                     " features" + and_more(count)));
+  warnings.push_back(invalid_input(embedding::constraints_place(first->name) + "/pooling_factors",
+                                   "table " + quoted(first->name) + " has " +
+                                       std::to_string(first->features.size()) +
+                                       " under `features`, and " + factors +
+                                       " factors; as in TorchRec, the costs are those of " +
+                                       factors + " features" + and_more(count)));
 }
 
 // Warns of groups of one table, which have no effect.
-void doubt_groups(const embedding::ProblemSpec& spec, std::vector<Error>& doubts) {
+void warn_of_groups(const embedding::ProblemSpec& spec, std::vector<Error>& warnings) {
   for (const auto& [key, groups] : {std::pair{"/keep_together/", &spec.keep_together},
                                     std::pair{"/keep_apart/", &spec.keep_apart}}) {
     for (std::size_t i = 0; i < groups->size(); ++i) {
       if ((*groups)[i].tables.size() > 1) continue;
-      doubts.push_back(invalid_input(key + std::to_string(i),
-                                     "a group of one table says nothing; name two or more"));
+      warnings.push_back(invalid_input(key + std::to_string(i),
+                                       "a group of one table says nothing; name two or more"));
       return;
     }
   }
 }
 
 // Source: construct_split_state, fbgemm_gpu/split_table_batched_embeddings_ops_training.py.
-void doubt_dimensions(const Problem& problem, std::vector<Error>& doubts) {
+void warn_of_dimensions(const Problem& problem, std::vector<Error>& warnings) {
   constexpr std::int64_t kMultiple = 4;
   if (problem.spec().sharder.type != embedding::SharderSpec::Type::kTraining) return;
   const std::vector<Table>& tables = problem.tables();
@@ -142,7 +142,7 @@ void doubt_dimensions(const Problem& problem, std::vector<Error>& doubts) {
   if (first == nullptr) return;
   const std::int64_t columns = first->embedding_dim;
   const std::int64_t more = columns + kMultiple - columns % kMultiple;
-  doubts.push_back(invalid_input(
+  warnings.push_back(invalid_input(
       "/tables/" + std::to_string(first - tables.data()) + "/embedding_dim",
       "the fused kernels of FBGEMM refuse the dimension " + std::to_string(columns) + " of table " +
           quoted(first->name) + ", which is no multiple of " + std::to_string(kMultiple) +
@@ -159,7 +159,7 @@ bool never_splits(const Problem& problem, const Table& table) {
              .num_shards == 1;
 }
 
-void doubt_partitions(const Problem& problem, std::vector<Error>& doubts) {
+void warn_of_partitions(const Problem& problem, std::vector<Error>& warnings) {
   const auto [first, count] = odd_tables(
       problem.tables(), [&](const Table& table) { return never_splits(problem, table); });
   if (first == nullptr) return;
@@ -169,24 +169,24 @@ void doubt_partitions(const Problem& problem, std::vector<Error>& doubts) {
       least > first->embedding_dim
           ? std::to_string(least) + " is above the "
           : "no multiple of 4 from " + std::to_string(least) + " on divides the ";
-  doubts.push_back(invalid_input(
+  warnings.push_back(invalid_input(
       embedding::constraints_place(first->name) + "/min_partition",
       why + columns + " columns of the table, so that these are never split" + and_more(count)));
 }
 
 }  // namespace
 
-std::vector<Error> problem_doubts(const Problem& problem) {
-  std::vector<Error> doubts;
+std::vector<Error> problem_warnings(const Problem& problem) {
+  std::vector<Error> warnings;
   const TopologySpec& spec = problem.topology().spec();
-  doubt_hosts(problem.topology(), doubts);
-  doubt_bandwidths(spec, doubts);
-  doubt_memory(spec, doubts);
-  doubt_groups(problem.spec(), doubts);
-  doubt_pooling_factors(problem.tables(), doubts);
-  doubt_dimensions(problem, doubts);
-  doubt_partitions(problem, doubts);
-  return doubts;
+  warn_of_hosts(problem.topology(), warnings);
+  warn_of_bandwidths(spec, warnings);
+  warn_of_memory(spec, warnings);
+  warn_of_groups(problem.spec(), warnings);
+  warn_of_pooling_factors(problem.tables(), warnings);
+  warn_of_dimensions(problem, warnings);
+  warn_of_partitions(problem, warnings);
+  return warnings;
 }
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-#include "runtime/surface/program_doubts.h"
+#include "runtime/surface/program_warnings.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -33,7 +33,7 @@ NOT_WARNED = [
 ]
 
 
-class Doubts(Case):
+class Warnings(Case):
     def test_what_is_likely_a_mistake_is_warned_of(self):
         for line, document, expected in WARNED:
             with self.subTest(line=line):
