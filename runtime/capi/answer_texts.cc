@@ -33,7 +33,7 @@ const std::string& AnswerTexts::page() const {
   const std::lock_guard lock(writing_);
   if (!page_) {
     std::string text;
-    take(answer_.write_page([&](std::string_view piece) { text += piece; }));
+    take(answer_.write_page({[&](std::string_view piece) { text += piece; }}));
     page_ = std::move(text);
   }
   return *page_;

@@ -3,8 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -70,14 +72,25 @@ Result<Answer> ask_interruptibly(const OutputArguments& arguments, ProcessGroup*
   return ask(watch);
 }
 
-Status write_page(const std::string& path, const Answer& answer) {
+// Returns the command line and the date, as the footer of a page shows them.
+std::string made_by(const OutputArguments& arguments) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> date{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%d %H:%M UTC", &utc);
+  return "Made on " + std::string(date.data()) + " by: " + arguments.command_line;
+}
+
+Status write_page(const OutputArguments& arguments, const Answer& answer) {
+  const std::string& path = arguments.report_path;
   if (path.empty()) return {};
   if (path == "-") {
     return invalid_input("--report", "needs the name of a file; standard output has the text");
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile output, OutputFile::open(path));
   SHARDWRIGHT_RETURN_IF_ERROR(
-      answer.write_page([&](std::string_view text) { output.write(text); }));
+      answer.write_page({[&](std::string_view text) { output.write(text); }, made_by(arguments)}));
   return output.commit();
 }
 
@@ -113,8 +126,7 @@ int respond_with(const OutputArguments& output, ProcessGroup* group,
   if (!is_first_process()) return answer->outcome;
   for (const std::string& warning : answer->warnings)
     warn(warning);
-  if (const Status page = write_page(output.report_path, *answer); !page.ok())
-    return fail(page.error());
+  if (const Status page = write_page(output, *answer); !page.ok()) return fail(page.error());
   if (const Status table = write_csv(output, *answer); !table.ok()) return fail(table.error());
   if (!answer->hint.empty() && output.wants_json()) note(answer->hint);
   const Status written = write_answer(output, *answer);

@@ -17,6 +17,7 @@ using enum commands::Outcome;
 using commands::outcome_of;
 
 struct OutputArguments {
+  std::string command_line;
   std::string path;         // of the JSON; empty = none
   std::string report_path;  // of an HTML page; empty = none
   std::string csv_path;     // of a table; empty = none

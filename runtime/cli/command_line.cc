@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <optional>
 #include <span>
@@ -192,8 +193,31 @@ bool take_help_request(std::vector<char*>& words) {
   return true;
 }
 
+// Returns the arguments as one would type them into a shell.
+std::string line_of(std::span<char* const> arguments) {
+  constexpr std::string_view kPlain = "-_=./:,+@%";
+  std::string line = "shardwright";
+  for (const std::string_view word :
+       arguments.subspan(std::min<std::size_t>(1, arguments.size()))) {
+    const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != kPlain.npos;
+    });
+    line += ' ';
+    if (is_plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word)
+      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
 int run(std::span<char*> arguments) {
   Chosen chosen;
+  chosen.command_line = line_of(arguments);
   CLI::App app{"Plans how to shard models across accelerators.", "shardwright"};
   app.set_version_flag("--version", "shardwright " + std::string(library_version()));
   app.require_subcommand(1);

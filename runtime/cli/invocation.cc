@@ -87,7 +87,9 @@ void add_command(CLI::App& app, const Command& command, bool shows_advanced, Cho
     added.footer("`shardwright " + std::string(command.name) + " --help all` lists all flags.");
   add_example(added, std::string(command.example));
   added.callback([invocation, &chosen] {
-    chosen = {[invocation] { return run(invocation); }, invocation->command.uses_processes};
+    invocation->output.command_line = chosen.command_line;
+    chosen.run = [invocation] { return run(invocation); };
+    chosen.uses_processes = invocation->command.uses_processes;
   });
 }
 

@@ -23,6 +23,7 @@ struct Invocation {
 
 // The command to run, set while arguments are parsed.
 struct Chosen {
+  std::string command_line;  // with quotes where a shell needs them; set before
   std::function<int()> run;  // returns the exit status
   bool uses_processes = false;
 };

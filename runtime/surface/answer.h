@@ -36,7 +36,7 @@ struct Answer {
   Outcome outcome = Outcome::kDone;
   std::function<void(const TextSink&)> write_json;
   std::function<std::string(const TextForm&)> text;
-  std::function<Status(const TextSink&)> write_page;  // one HTML page; empty if there is none
+  std::function<Status(const PageSink&)> write_page;  // one HTML page; empty if there is none
   std::function<void(const TextSink&)> write_csv;     // a table; empty if there is none
   std::vector<std::string> warnings;
   std::string hint;     // the next question; part of the text, not of the JSON

@@ -325,10 +325,14 @@ Answer answer_of(VerificationAnswer found) {
 
 Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.plan.read(watch.read));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedPlan plan, read_loaded_plan(request.plan, text));
+  const Result<LoadedPlan> plan = read_loaded_plan(request.plan, text);
+  if (!plan.ok()) {
+    const Result<LoadedProblem> problem = load(request.problem, watch);
+    return problem.ok() ? plan.error() : problem.error();  // of two faults the first argument's
+  }
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       const LoadedProblem loaded,
-      load_with_flags(request.problem, request.plan, plan.overrides, watch));
+      load_with_flags(request.problem, request.plan, plan->overrides, watch));
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(0, request.time_limit_s));
   SHARDWRIGHT_ASSIGN_OR_RETURN(VerifyInputs inputs, inputs_of(request, loaded, watch));
   inputs.budget = Budget(std::nullopt, request.time_limit_s, watch.begin());

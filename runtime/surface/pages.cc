@@ -40,7 +40,7 @@ Result<PlanChange> change_from(const PlanDocument& old, const EmbeddingPlanResul
 Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s,
              std::shared_ptr<const PlanDocument> old) {
   return
-      [result = std::move(result), read_s, old = std::move(old)](const TextSink& sink) -> Status {
+      [result = std::move(result), read_s, old = std::move(old)](const PageSink& sink) -> Status {
         std::optional<PlanChange> change;
         if (old != nullptr && result->plan) {
           SHARDWRIGHT_ASSIGN_OR_RETURN(change, change_from(*old, *result));
@@ -52,7 +52,7 @@ Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s,
 }
 
 Page page_of(std::shared_ptr<const PlanDocument> from, std::shared_ptr<const PlanDocument> to) {
-  return [from = std::move(from), to = std::move(to)](const TextSink& sink) -> Status {
+  return [from = std::move(from), to = std::move(to)](const PageSink& sink) -> Status {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanChange change,
                                  make_plan_change(*from, *to, std::nullopt));
     write_html_report(change, sink);
@@ -61,7 +61,7 @@ Page page_of(std::shared_ptr<const PlanDocument> from, std::shared_ptr<const Pla
 }
 
 Page page_of(std::shared_ptr<const ProblemDiff> diff) {
-  return [diff = std::move(diff)](const TextSink& sink) {
+  return [diff = std::move(diff)](const PageSink& sink) {
     write_html_report(*diff, sink);
     return Status();
   };
@@ -69,14 +69,14 @@ Page page_of(std::shared_ptr<const ProblemDiff> diff) {
 
 Page page_of(std::shared_ptr<const Explanation> explanation,
              std::shared_ptr<const ExplanationAnswer> answer) {
-  return [explanation = std::move(explanation), answer = std::move(answer)](const TextSink& sink) {
+  return [explanation = std::move(explanation), answer = std::move(answer)](const PageSink& sink) {
     write_html_report(*explanation, *answer, sink);
     return Status();
   };
 }
 
 Page page_of(std::shared_ptr<const SweepAnswer> sweep) {
-  return [sweep = std::move(sweep)](const TextSink& sink) {
+  return [sweep = std::move(sweep)](const PageSink& sink) {
     write_html_report(*sweep, sink);
     return Status();
   };
@@ -86,7 +86,7 @@ Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenPlanResult> result) {
   return [graph = std::move(graph), options = std::move(options),
-          result = std::move(result)](const TextSink& sink) -> Status {
+          result = std::move(result)](const PageSink& sink) -> Status {
     std::vector<operators::AtenMove> moves;
     if (result->plan) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(moves, aten_moves(*graph, *options, *result->plan));
@@ -100,14 +100,14 @@ Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenSweep> sweep) {
   return [graph = std::move(graph), options = std::move(options),
-          sweep = std::move(sweep)](const TextSink& sink) {
+          sweep = std::move(sweep)](const PageSink& sink) {
     write_html_report(*graph, *options, *sweep, sink);
     return Status();
   };
 }
 
 Page page_of(std::shared_ptr<const SavedAnswer> saved, std::function<std::string()> text) {
-  return [saved = std::move(saved), text = std::move(text)](const TextSink& sink) {
+  return [saved = std::move(saved), text = std::move(text)](const PageSink& sink) {
     write_html_report(*saved, text(), sink);
     return Status();
   };
@@ -116,7 +116,7 @@ Page page_of(std::shared_ptr<const SavedAnswer> saved, std::function<std::string
 Page page_of(std::string title, std::function<void(const TextSink&)> write_json,
              std::function<std::string()> text) {
   return [title = std::move(title), write_json = std::move(write_json),
-          text = std::move(text)](const TextSink& sink) {
+          text = std::move(text)](const PageSink& sink) {
     SavedAnswer answer;
     answer.title = title;
     write_json([&](std::string_view piece) { answer.json += piece; });

@@ -24,7 +24,7 @@
 
 namespace shardwright::commands {
 
-using Page = std::function<Status(const TextSink&)>;
+using Page = std::function<Status(const PageSink&)>;
 
 // Returns true if the library is built with HTML pages.
 bool has_pages();

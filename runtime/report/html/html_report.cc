@@ -22,16 +22,18 @@ constexpr std::size_t kTextWidth = 100;  // columns of the text for disabled scr
 // Writes a page with text and data. The text may be empty.
 template <class WriteData>
 void write_page(const PageParts& page, std::string_view text, const WriteData& write_data,
-                const TextSink& sink) {
-  sink(page.before_text);
+                const PageSink& sink) {
+  sink.write(page.before_text);
   if (!text.empty()) {
-    sink("<pre>");
-    sink(escaped_markup(text));
-    sink("</pre>");
+    sink.write("<pre>");
+    sink.write(escaped_markup(text));
+    sink.write("</pre>");
   }
-  sink(page.before_data);
+  sink.write(page.before_origin);
+  sink.write(escaped_markup(sink.made_by));
+  sink.write(page.before_data);
   write_data();
-  sink(page.after_data);
+  sink.write(page.after_data);
 }
 
 PageParts parts_of(SavedAnswer::Page page) {
@@ -52,60 +54,61 @@ PageParts parts_of(SavedAnswer::Page page) {
 
 }  // namespace
 
-void write_html_report(const SavedAnswer& saved, std::string_view text, const TextSink& sink) {
+void write_html_report(const SavedAnswer& saved, std::string_view text, const PageSink& sink) {
   write_page(
       parts_of(saved.page), text,
-      [&] { write_saved_data(saved.title, saved.file, saved.json, sink); }, sink);
+      [&] { write_saved_data(saved.title, saved.file, saved.json, sink.write); }, sink);
 }
 
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
-                       const PlanChange* change, const TextSink& sink) {
+                       const PlanChange* change, const PageSink& sink) {
   write_page(
-      plan_page(), "", [&] { write_plan_report(report, explained, change, sink); }, sink);
+      plan_page(), "", [&] { write_plan_report(report, explained, change, sink.write); }, sink);
 }
 
-void write_html_report(const PlanChange& change, const TextSink& sink) {
+void write_html_report(const PlanChange& change, const PageSink& sink) {
   write_page(
       plan_change_page(), diff_report(change.diff, kTextWidth),
-      [&] { write_change_data(change, sink); }, sink);
+      [&] { write_change_data(change, sink.write); }, sink);
 }
 
-void write_html_report(const ProblemDiff& diff, const TextSink& sink) {
+void write_html_report(const ProblemDiff& diff, const PageSink& sink) {
   write_page(
-      problem_change_page(), diff_report(diff, kTextWidth), [&] { write_change_data(diff, sink); },
-      sink);
+      problem_change_page(), diff_report(diff, kTextWidth),
+      [&] { write_change_data(diff, sink.write); }, sink);
 }
 
 void write_html_report(const Explanation& explanation, const ExplanationAnswer& answer,
-                       const TextSink& sink) {
+                       const PageSink& sink) {
   const auto write_data = [&] {
     const PlanReport report = make_plan_report(*explanation.problem, explanation.result);
-    write_plan_report(report, explanation, answer, sink);
+    write_plan_report(report, explanation, answer, sink.write);
   };
   write_page(plan_page(), explain_report(answer, kTextWidth), write_data, sink);
 }
 
-void write_html_report(const SweepAnswer& sweep, const TextSink& sink) {
+void write_html_report(const SweepAnswer& sweep, const PageSink& sink) {
   write_page(
-      sweep_page(), sweep_report(sweep, kTextWidth), [&] { write_sweep_data(sweep, sink); }, sink);
+      sweep_page(), sweep_report(sweep, kTextWidth), [&] { write_sweep_data(sweep, sink.write); },
+      sink);
 }
 
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
-                       const TextSink& sink) {
+                       const PageSink& sink) {
   const auto write_data = [&] {
     write_aten_plan_report(graph, options, result,
-                           make_aten_plan_report(graph, options, result, moves), sink);
+                           make_aten_plan_report(graph, options, result, moves), sink.write);
   };
   write_page(aten_plan_page(), aten_plan_report(graph, options, result, kTextWidth), write_data,
              sink);
 }
 
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
-                       const AtenSweep& sweep, const TextSink& sink) {
+                       const AtenSweep& sweep, const PageSink& sink) {
   write_page(
       aten_sweep_page(), aten_sweep_report(mesh_sweep(sweep), kTextWidth),
-      [&] { write_sweep_data(graph, options, sweep, sink); }, sink);
+      [&] { write_sweep_data(graph, options, sweep, sink.write); }, sink);
 }
 
 }  // namespace shardwright

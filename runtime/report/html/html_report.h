@@ -33,30 +33,30 @@ struct SavedAnswer {
 // Writes a plan, with the costs of other options where these are known. `change` has the changes of
 // a replan from the plan in use; it may be null.
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
-                       const PlanChange* change, const TextSink& sink);
+                       const PlanChange* change, const PageSink& sink);
 
 // Writes why every table is sharded as it is, or why nothing fits and what helps. `answer` is
 // explanation_answer() of `explanation`.
 void write_html_report(const Explanation& explanation, const ExplanationAnswer& answer,
-                       const TextSink& sink);
+                       const PageSink& sink);
 
 // Write the difference between two plans, and between two problems.
-void write_html_report(const PlanChange& change, const TextSink& sink);
-void write_html_report(const ProblemDiff& diff, const TextSink& sink);
+void write_html_report(const PlanChange& change, const PageSink& sink);
+void write_html_report(const ProblemDiff& diff, const PageSink& sink);
 
 // Writes a comparison of machines.
-void write_html_report(const SweepAnswer& sweep, const TextSink& sink);
+void write_html_report(const SweepAnswer& sweep, const PageSink& sink);
 
 // Writes a plan for a graph of PyTorch operators, or why there is none. `moves`: from aten_moves().
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
-                       const TextSink& sink);
+                       const PageSink& sink);
 
 // Writes a comparison of meshes.
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
-                       const AtenSweep& sweep, const TextSink& sink);
+                       const AtenSweep& sweep, const PageSink& sink);
 
 // The page shows `text` if scripts are disabled.
-void write_html_report(const SavedAnswer& saved, std::string_view text, const TextSink& sink);
+void write_html_report(const SavedAnswer& saved, std::string_view text, const PageSink& sink);
 
 }  // namespace shardwright

@@ -5,9 +5,11 @@
 
 namespace shardwright {
 
-// The parts of a page around its text and its data. The text is shown if scripts are disabled.
+// The parts of a page around its text, its origin and its data. The text is shown if scripts are
+// disabled.
 struct PageParts {
   std::string_view before_text;
+  std::string_view before_origin;
   std::string_view before_data;
   std::string_view after_data;
 };

@@ -133,6 +133,8 @@ class Reports:
             return path
         run = subprocess.run([self.command, *arguments, "--report", path], capture_output=True, text=True)
         check(run.returncode == status, f"{name}: exit status {run.returncode}: {run.stderr}")
+        with open(path, encoding="utf-8") as page:
+            check(f"UTC by: shardwright {arguments[0]} " in page.read(), f"{name}: no command line in the footer")
         return path
 
     def plan(self, name, problem, *flags, status=0):

@@ -53,7 +53,7 @@ class Command:
         return done.returncode, answer, done.stderr.decode(errors="replace")
 
     def plan(self, problem, *options):
-        return self.call("plan", self.file("problem", problem), "--threads", 1, "--json", *options)
+        return self.call("plan", self.file("problem", problem), "--threads", 1, "--what-if", "no", "--json", *options)
 
     def verify(self, problem, answer, *options):
         problem, answer = self.file("problem", problem), self.file("plan", answer)

@@ -50,7 +50,7 @@ std::string plan_page(const std::string& name, std::int64_t rows) {
   if (result->plan) explained = explain_tables(*shared, *result, std::nullopt, executor);
   std::string page;
   write_html_report(make_plan_report(*shared, *result), explained, nullptr,
-                    [&](std::string_view piece) { page += piece; });
+                    {[&](std::string_view piece) { page += piece; }});
   return page;
 }
 
@@ -70,7 +70,7 @@ std::string change_page(const std::string& name) {
   const auto change = make_plan_change(before, after, std::nullopt);
   REQUIRE_MESSAGE(change.ok(), change.error().to_string());
   std::string page;
-  write_html_report(*change, [&](std::string_view piece) { page += piece; });
+  write_html_report(*change, {[&](std::string_view piece) { page += piece; }});
   return page;
 }
 
@@ -85,7 +85,7 @@ std::string sweep_page(const std::string& name) {
   sweep.points[1].ranks = 1;
   sweep.points[1].failure = PlanFailure();
   std::string page;
-  write_html_report(sweep_answer(problem, sweep), [&](std::string_view piece) { page += piece; });
+  write_html_report(sweep_answer(problem, sweep), {[&](std::string_view piece) { page += piece; }});
   return page;
 }
 
@@ -95,7 +95,8 @@ std::string saved_page(const std::string& name) {
   saved.title = "transfer";
   saved.json = json{{"name", name}, {"ports", {{{"bytes", 4096}}}}}.dump();
   std::string page;
-  write_html_report(saved, name, [&](std::string_view piece) { page += piece; });
+  write_html_report(saved, name,
+                    {[&](std::string_view piece) { page += piece; }, "by: plan " + name});
   return page;
 }
 
@@ -117,7 +118,8 @@ std::string aten_plan_page(const std::string& name, bool fits = true) {
   std::vector<operators::AtenMove> moves;
   if (result->plan) moves = aten_moves(graph, options, *result->plan).value();
   std::string page;
-  write_html_report(graph, options, *result, moves, [&](std::string_view piece) { page += piece; });
+  write_html_report(graph, options, *result, moves,
+                    {[&](std::string_view piece) { page += piece; }});
   return page;
 }
 
@@ -146,7 +148,8 @@ TEST_CASE("html report: one page, with all of its parts and its data") {
     CHECK(count(page, "</script>") == 2);
     CHECK(count(page, "<style>") == 1);
     CHECK(count(page, ".js@") + count(page, ".css@") == 0);
-    for (const char* const place : {"@title@", "@style@", "@script@", "@text@", "@data@"})
+    for (const char* const place :
+         {"@title@", "@style@", "@script@", "@text@", "@origin@", "@data@"})
       CHECK_MESSAGE(count(page, place) == 0, place);
     for (const char* const part : {"class List", "function chartFrame", "@page"})
       CHECK_MESSAGE(count(page, part) == 1, part);
@@ -235,6 +238,7 @@ TEST_CASE("html report: a name cannot become markup") {
   CHECK(count(saved, "</script>") == 2);
   CHECK(count(saved, "<img") == 0);
   CHECK(data_in(saved)["answer"]["name"] == kHostile);
+  CHECK(count(saved_page("ads"), "<p>by: plan ads</p></footer>") == 1);
   const std::string model = aten_plan_page(kHostile);
   CHECK(count(model, "</script>") == 2);
   CHECK(count(model, "<img") == 0);
