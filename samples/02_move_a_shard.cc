@@ -1,4 +1,5 @@
-// How do I try another placement of a plan? A changed plan copies only the ranks that differ.
+// How do I try another placement of a plan? A changed plan copies the ranks of the changed table
+// and max(1, ceil(log8(tables))) tree nodes, and shares the rest.
 #include <array>
 #include <cstdio>
 #include <memory>

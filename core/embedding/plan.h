@@ -94,8 +94,9 @@ class Plan {
   bool empty() const { return assignments_.empty(); }
   const Assignment& operator[](std::size_t i) const { return assignments_[i]; }
 
-  // Returns the plan with the shards of option i on `ranks`, one rank per shard. Allocates 4 bytes
-  // per rank and O(log size) tree nodes. On bad_alloc this plan is unchanged.
+  // Returns the plan with the shards of option i on `ranks`, one rank per shard. Copies `ranks` to
+  // a block of 8 bytes + 4 per rank (none for a uniform option in rank order), and max(1, ceil(log8
+  // size)) tree nodes; shares the rest. On bad_alloc this plan is unchanged.
   Plan with_ranks(std::size_t i, std::span<const Rank> ranks) const {
     return with(i, Assignment::make(*assignments_[i].option, ranks));
   }

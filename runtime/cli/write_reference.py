@@ -89,9 +89,16 @@ def members_of(shape, path):
         yield from members_of(one, path)
 
 
+def description_of(shape):
+    """The description of a value; a list without one has that of its elements."""
+    while "description" not in shape and isinstance(shape.get("items"), dict):
+        shape = shape["items"]
+    return shape.get("description", "")
+
+
 def file_row(path, member, required):
     default = json.dumps(member["default"]) if "default" in member else ""
-    return row(path, cell(type_of(member)), member.get("description", ""), required, cell(default))
+    return row(path, cell(type_of(member)), description_of(member), required, cell(default))
 
 
 def files_page(shardwright):

@@ -259,7 +259,8 @@ void write_estimation(const ProblemSpec& spec, FactWriter& out) {
     out.section("perf_model").fact("", std::string_view("storage"));
 }
 
-// Writes one number if the factor is the same for all dimensions, otherwise a list of `dim:factor`.
+// Writes one number if all factors are equal (nothing if they are 1), otherwise two lists: the
+// dimensions (`key`/dim) and their factors (`key`).
 void write_factors(std::string_view key, const FactorByDim& factors, FactWriter& out) {
   const auto& points = factors.points;
   const bool constant = std::all_of(points.begin(), points.end(), [&](const auto& point) {

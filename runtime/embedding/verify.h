@@ -26,8 +26,9 @@ struct Verification {
   // Important claims that were neither confirmed nor refuted. The messages say what input is
   // missing or which limit was reached.
   std::vector<Finding> not_verified;
-  // Claims whose check repeated a search over all plans, with the search engine of the proofs. All
-  // other claims were recomputed by code independent of the search.
+  // Claims whose check repeated a search over all plans, with the search engine of the proofs. For
+  // all others, options and costs come from the planner's own enumeration and cost model; sums,
+  // rules and proof were checked by code independent of the search.
   std::vector<Finding> repeated;
   // Members of the file that no check covers, such as "timing"; see runtime/cli/README.md.
   std::vector<std::string> not_checked;

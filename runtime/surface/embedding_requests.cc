@@ -246,7 +246,7 @@ void describe(PlanOptions& out, Fields& fields) {
   describe_threads(out.threads, fields);
 }
 
-void describe(PlanOptions& options, PlanContents& contents, Fields& fields) {
+void describe_contents(PlanOptions& options, PlanContents& contents, Fields& fields) {
   fields.flag("trace", options.trace, "Keep every proposal in the JSON").advanced();
   fields.flag("emit_search_space", contents.search_space, "Keep every sharding option in the JSON")
       .advanced();
@@ -290,7 +290,7 @@ void describe(PlanRequest& request, Fields& fields) {
               "Plan for other machines, too: the verdict then says what they would change")
       .shows("yes")
       .advanced();
-  describe(request.options, request.contents, fields);
+  describe_contents(request.options, request.contents, fields);
 }
 
 void describe(ReplanRequest& request, Fields& fields) {
@@ -303,7 +303,7 @@ void describe(ReplanRequest& request, Fields& fields) {
   fields.bytes("max_move", request.max_move_bytes,
                "Most bytes that may move, such as 100GiB; the fastest plan that moves no more", 0);
   describe(request.options, fields);
-  describe(request.options, request.contents, fields);
+  describe_contents(request.options, request.contents, fields);
 }
 
 void describe(VerifyRequest& request, Fields& fields) {

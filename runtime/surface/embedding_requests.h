@@ -1,4 +1,4 @@
-// The problem of a request.
+// The requests of the commands about embedding tables.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,9 @@ inline PlanJsonOptions json_options(const PlanContents& contents, const PlanOpti
   return {contents.search_space, contents.stats, options.trace, loaded.read_s, loaded.overrides};
 }
 
-// shardwright plan. In this file, the watch sets stop token and progress of `options`.
+// In all requests here, answer() sets stop token and progress of `options` from the watch.
+
+// shardwright plan
 struct PlanRequest {
   ProblemRequest problem;
   PlanOptions options;

@@ -72,9 +72,9 @@ inline constexpr std::string_view kProofOfOlderForm =
     "the proof has a form of an earlier version, which is no longer checked; plan again for "
     "another";
 
-// The dual value of one shard of an option. `run` is the run of equal shards in the option's
-// layout. Exceptions: `run` is the rank class if the option has a shard on every rank, and 0 if the
-// option fills whole hosts.
+// The dual value of one shard of an option. `run` says which shard: for an option with a shard on
+// every rank, the number of the rank class; for one that fills hosts, always 0; otherwise the run
+// of equal shards.
 struct ShardDual {
   OptionId option;
   std::uint32_t run = 0;

@@ -229,28 +229,41 @@ static void describe(JsonMembers& members, BoundNode& node) {
       .optional_with(
           "cut", [&](JsonValue v) { return read_tables(v, node, node.tables); },
           [] {
-            return json::one_of({json::integer(), json::list(json::integer())});
+            return json::one_of({json::integer(), json::list(json::integer())})
+                .says("The table whose options the node divides, or several equal tables.");
           })
       .optional_with(
           "uniform", [&](JsonValue v) { return read_uniform_split(v, node); },
-          [] { return shape_of(SplitEntry()); })
+          [] {
+            return shape_of(SplitEntry())
+                .says(
+                    "Divides by what uniform options use of every rank of a class: at most this in "
+                    "the first child, at least this in the second.");
+          })
       .optional_with(
           "count", [&](JsonValue v) { return read_count(v, node); },
-          [] { return json::integer().from(1); })
+          [] {
+            return json::integer().from(1).says(
+                "In the first child, at least so many tables use an option of `parts`; 1 if "
+                "absent.");
+          })
       .optional_with(
           "parts", [&](JsonValue v) { return read_parts(v, node); },
           [] { return numbers_shape(2, 2, "[option, classes]"); })
       .optional_with("prices", multipliers(node.multipliers), multipliers_shape)
-      .optional("by_search", node.by_search)
+      .optional("by_search", node.by_search, "A leaf of which all plans were tried.")
       .optional_with(
           "fixing", [&](JsonValue v) { return read_fixing(v, node); },
           [] { return json::list(multipliers_shape()); })
       .optional_with("shard_duals", shard_duals, shard_duals_shape)
-      .optional("max_pattern_values", node.max_pattern_values)
+      .optional("max_pattern_values", node.max_pattern_values,
+                "By class of ranks: the most that the shards on a rank are worth.")
       .optional_with("whole_prices", multipliers(node.whole_multipliers), multipliers_shape)
-      // Names in files of earlier versions.
-      .optional_with("worths", shard_duals, shard_duals_shape)
-      .optional("most_worth", node.max_pattern_values);
+      .optional_with(
+          "worths", shard_duals,
+          [] { return shard_duals_shape().says("Name of `shard_duals` in earlier versions."); })
+      .optional("most_worth", node.max_pattern_values,
+                "Name of `max_pattern_values` in earlier versions.");
 }
 
 namespace {
@@ -348,8 +361,9 @@ static void describe(JsonMembers& members, BoundCertificate& certificate) {
           [] {
             return json::number().or_null().says("No plan rates below; null: no plan exists.");
           })
-      .optional("by_search", certificate.by_search)
-      .optional("uniform_apart", certificate.uniform_apart)
+      .optional("by_search", certificate.by_search, "All plans below the bound were tried.")
+      .optional("uniform_apart", certificate.uniform_apart,
+                "Every class of ranks is two: for other options and for uniform options.")
       .optional("ranks_are_alike", certificate.is_older_form, kOlder)
       .optional("ranks_apart", certificate.is_older_form, kOlder)
       .optional_with(

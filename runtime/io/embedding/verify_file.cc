@@ -289,9 +289,9 @@ enum class Check {
   kValues,     // compared with the rebuilt file
   kOurValues,  // as kValues if this planner wrote the file; otherwise verify_plan() compares
   kKeys,       // only keys and types; verify_plan() compares the values
-  kElsewhere,
-  kHistory,  // how the search ran; only a new search could tell
-  kNote,     // notes for people
+  kElsewhere,  // by verify_plan(), check_migration(), check_mode() or check_other_layouts()
+  kHistory,    // how the search ran; only a new search could tell
+  kNote,       // notes for people
 };
 
 struct KeyCheck {

@@ -193,6 +193,7 @@ JsonShape by_node(JsonShape value) {
   return json::by_name(std::move(value)).like("^[0-9]+$").or_null();
 }
 
+// Reads a cost instance in ColossalAI's form.
 // Thread safety: one thread at a time.
 class ColossalReader {
  public:

@@ -167,8 +167,8 @@ struct BoundTargetParameters {
   // The fraction after a tree ran out of work. Then the targets are repeated with more work, which
   // gains more than small steps.
   static constexpr double cut_tree_step = 1e-2;
-  // The goal lies below the rating by this fraction of the optimality gap, so that a proof of the
-  // goal proves the rating optimal. A target nearer to the rating is harder to prove.
+  // The goal is rating x (1 - goal_in_gap x optimality_gap), so a proof of the goal proves the
+  // rating optimal. A higher target is harder to prove.
   double goal_in_gap = 0.9;
   // Work for the relaxation of the root node: the first limit, the factor by which the limit grows
   // if the work ran out, and the largest limit.

@@ -21,7 +21,7 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
   if (!has_programs) return;
   if (on.uniform_apart && CapacitySplitTrees::may_help(proof_))
     add(std::make_unique<CapacitySplitTrees>(proof_));
-  if (!on.column_generation) return;
+  if (!on.branch_and_price) return;
   auto own = std::make_unique<BranchAndPrice>(proof_);
   branch_and_price_ = own.get();
   add(std::move(own));

@@ -6,13 +6,13 @@
 
 namespace shardwright::embedding {
 
-// Methods of the proof; bound_prover.h and README.md in this folder describe them.
+// Methods of the proof; README.md in this folder describes them.
 // Thread safety: a value.
 struct BoundMethods {
   bool aggregate = true;
   bool reduced_cost_fixing = true;
   bool lagrangian_tree = true;
-  bool column_generation = true;
+  bool branch_and_price = true;
   bool branching = true;
   bool uniform_apart = true;
   bool node_search = true;
@@ -47,7 +47,7 @@ inline constexpr auto kBoundMethods = std::to_array<NamedMethod<BoundMethods>>({
     {"aggregate", &BoundMethods::aggregate},
     {"reduced_cost_fixing", &BoundMethods::reduced_cost_fixing},
     {"lagrangian_tree", &BoundMethods::lagrangian_tree},
-    {"column_generation", &BoundMethods::column_generation},
+    {"branch_and_price", &BoundMethods::branch_and_price},
     {"branching", &BoundMethods::branching},
     {"uniform_apart", &BoundMethods::uniform_apart},
     {"node_search", &BoundMethods::node_search},

@@ -228,11 +228,10 @@ struct alignas(64) DeviceState {
   double total_ms() const { return perf_ms[0] + perf_ms[2] + perf_ms[1] + perf_ms[3] + perf_ms[4]; }
 };
 
-// Device states, ranks of placed shards, and the four ways to place an option. Times are added by
-// component in placement order, as in TorchRec. After a failed call the state of the devices is
-// undefined. Devices are numbered by (rank in physical host, host), the order in which TorchRec
-// breaks
-// ties.
+// Device states, ranks of placed shards, and the ways to place an option: one per PartitionBy, and
+// place_on_ranks(). Times are added by component in placement order, as in TorchRec. After a failed
+// call the state of the devices is undefined. Devices are numbered by (rank in physical host,
+// host), the order in which TorchRec breaks ties.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
 // Thread safety: none; one per worker. Allocates in the constructor only.
 class Placement {

@@ -45,8 +45,9 @@ struct LocalSearchOptions {
 //            room.
 // best() is always within the limits. An ExplorationDomain: a batch is a fixed number of blocks,
 // each solved against the same state. synchronize() applies the changes in order, if they still
-// improve. Work is counted in table entries. Memory: one state, and a solver per worker. Thread
-// safety: as of an ExplorationDomain.
+// improve. Work is counted in entries of the solver's cost tables. Memory: one state, and a solver
+// per worker.
+// Thread safety: as of an ExplorationDomain.
 class LocalSearch {
  public:
   // `choice` must be feasible. The graph must outlive the search.

@@ -72,7 +72,8 @@ void compact(std::vector<T>& values, std::span<const char> kept) {
   values.resize(to);
 }
 
-// Minimises a node out of the sum of its costs and edges. Keeps its memory from node to node.
+// Removes a node: for each choice of its neighbours, the least cost of node and edges. Reuses its
+// buffers for the next node.
 // Thread safety: one thread at a time.
 class NodeMessage {
  public:

@@ -18,10 +18,10 @@ struct BatchedAxes {
   }
 };
 
-// A mesh of two axes with several devices each gets all combinations. Any other mesh splits only
-// the batch. If an axis of a two-axis mesh has size 1, ColossalAI splits along this axis, so
-// nothing is split. Source: BatchedMatMulStrategyGenerator.collate_strategies, ColossalAI
-// node_handler/strategy/matmul_strategy_generator.py.
+// If both axes of a two-axis mesh have several devices, all combinations are generated. Any other
+// mesh splits only the batch. If an axis of a two-axis mesh has size 1, ColossalAI splits along
+// this axis, so nothing is split. Source: BatchedMatMulStrategyGenerator.collate_strategies,
+// ColossalAI node_handler/strategy/matmul_strategy_generator.py.
 std::vector<BatchedAxes> batched_axes(const DeviceMesh& mesh) {
   const MeshAxes axes(mesh);
   if (axes.singles.size() == 1) return {{axes.all, 0, 0, 0}};

@@ -78,11 +78,11 @@ class SenderChooser {
     shares.within.resize(demands_.needs.size());
     shares.passed.resize(passing == Passing::kYes ? demands_.shared.size() : 0);
     shares.between.resize(demands_.needs.size());
-    const ChoiceGraph within = graph_within_hosts(problem_, demands_, mode, passing);
+    const SenderGraph within = graph_within_hosts(problem_, demands_, mode, passing);
     const auto inside = balance(within.graph, within.weights, budget_, work_);
     if (!inside) return std::nullopt;
     const std::vector<std::int64_t> outside = add_within(within, *inside, shares);
-    const ChoiceGraph between = graph_between_hosts(problem_, demands_, outside);
+    const SenderGraph between = graph_between_hosts(problem_, demands_, outside);
     const auto links = balance(between.graph, between.weights, budget_, work_);
     if (!links) return std::nullopt;
     for_each_amount(between, *links, [&](std::size_t d, TransferPort port, std::int64_t bytes) {
@@ -100,12 +100,12 @@ class SenderChooser {
   }
 
   // Adds the shares of ranks on each need's host. Returns the bytes left for other hosts, by need.
-  std::vector<std::int64_t> add_within(const ChoiceGraph& within, const Balance& inside,
+  std::vector<std::int64_t> add_within(const SenderGraph& within, const Balance& inside,
                                        HostShares& shares) const {
     std::vector<std::int64_t> outside;
     for (const Need& need : demands_.needs)
       outside.push_back(need.bytes);
-    std::size_t last = ChoiceGraph::kFirst;
+    std::size_t last = SenderGraph::kFirst;
     std::int64_t rest = 0;  // bytes left over by the division by the number of others
     for_each_amount(within, inside, [&](std::size_t d, TransferPort port, std::int64_t bytes) {
       if (port.kind != Kind::kSend) return;
@@ -136,7 +136,7 @@ class SenderChooser {
     shares.push_back({from, bytes});
   }
 
-  TransferBound bound_of(const ChoiceGraph& choice, const Balance& balance) const {
+  TransferBound bound_of(const SenderGraph& choice, const Balance& balance) const {
     return redistribution::bound_of(problem_, demands_, choice, balance.busiest_ports);
   }
   void add_bound(TransferBound bound) {
@@ -172,7 +172,7 @@ namespace {
 
 using Kind = TransferPort::Kind;
 
-// Builds a ChoiceGraph from demands and arcs, and numbers ports in order of appearance.
+// Builds a SenderGraph from demands and arcs, and numbers ports in order of appearance.
 class GraphBuilder {
  public:
   explicit GraphBuilder(const TransferProblem& problem) : problem_(problem) {
@@ -197,14 +197,14 @@ class GraphBuilder {
     choice_.graph.demands.push_back(bytes);
     choice_.graph.first_arc.push_back(choice_.graph.arc_port.size());
   }
-  ChoiceGraph take() {
+  SenderGraph take() {
     choice_.graph.num_ports = choice_.ports.size();
     return std::move(choice_);
   }
 
  private:
   const TransferProblem& problem_;
-  ChoiceGraph choice_;
+  SenderGraph choice_;
   std::map<TransferPort, std::uint32_t> numbers_;
 };
 
@@ -231,7 +231,7 @@ TransferBound largest(const TransferProblem& problem, const Demands& demands, Ki
 
 }  // namespace
 
-ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands, Within mode,
+SenderGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands, Within mode,
                                Passing passing) {
   GraphBuilder builder(problem);
   for (std::size_t i = 0; i < demands.needs.size(); ++i) {
@@ -246,7 +246,7 @@ ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& de
       if (mode == Within::kEven && far) builder.add_arc(Kind::kHostIn, need.host);
     };
     add_holders();
-    builder.add_demand(i, ChoiceGraph::kFirst, passing == Passing::kYes ? need.single : need.bytes);
+    builder.add_demand(i, SenderGraph::kFirst, passing == Passing::kYes ? need.single : need.bytes);
     for (std::size_t s = need.first; passing == Passing::kYes && s < need.last; ++s) {
       const SharedNeed& shared = demands.shared[s];
       const std::vector<std::uint32_t>& receivers = demands.sets[shared.receivers];
@@ -260,7 +260,7 @@ ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& de
   return builder.take();
 }
 
-ChoiceGraph graph_between_hosts(const TransferProblem& problem, const Demands& demands,
+SenderGraph graph_between_hosts(const TransferProblem& problem, const Demands& demands,
                                 const std::vector<std::int64_t>& outside) {
   GraphBuilder builder(problem);
   for (std::size_t i = 0; i < demands.needs.size(); ++i) {
@@ -272,13 +272,13 @@ ChoiceGraph graph_between_hosts(const TransferProblem& problem, const Demands& d
       if (host != need.host && host != last) builder.add_arc(Kind::kHostOut, host);
       last = host;
     }
-    builder.add_demand(i, ChoiceGraph::kFirst, outside[i]);
+    builder.add_demand(i, SenderGraph::kFirst, outside[i]);
   }
   return builder.take();
 }
 
 TransferBound bound_of(const TransferProblem& problem, const Demands& demands,
-                       const ChoiceGraph& choice, const std::vector<std::uint32_t>& ports) {
+                       const SenderGraph& choice, const std::vector<std::uint32_t>& ports) {
   std::vector<bool> chosen(choice.ports.size(), false);
   TransferBound bound;
   for (const std::uint32_t port : ports) {

@@ -42,7 +42,7 @@ std::optional<SenderChoice> choose_senders(const TransferProblem& problem, const
 
 // The demands and ports of one balancing problem. Port numbers are indices into
 // TransferProblem::ranks(), or host numbers as in Demands::host_of.
-struct ChoiceGraph {
+struct SenderGraph {
   static constexpr std::size_t kFirst = ~std::size_t{0};
 
   BipartiteGraph graph;
@@ -65,17 +65,17 @@ enum class Passing : std::uint8_t { kNo, kYes };
 // Builds the graph of senders within hosts. kAll: demands are the needs that ranks of their own
 // host can serve, with the ports kSend of these ranks. kEven: all needs are demands; a need that
 // other hosts can serve also has the port kHostIn.
-ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands, Within mode,
+SenderGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands, Within mode,
                                Passing passing);
 
 // Builds the graph of senders between hosts. Demands are the bytes of each need from other hosts
 // (`outside`, by need), with the ports kHostOut of these hosts.
-ChoiceGraph graph_between_hosts(const TransferProblem& problem, const Demands& demands,
+SenderGraph graph_between_hosts(const TransferProblem& problem, const Demands& demands,
                                 const std::vector<std::int64_t>& outside);
 
 // Returns the bound that follows from the demands that only these ports can serve.
 TransferBound bound_of(const TransferProblem& problem, const Demands& demands,
-                       const ChoiceGraph& choice, const std::vector<std::uint32_t>& ports);
+                       const SenderGraph& choice, const std::vector<std::uint32_t>& ports);
 
 // Returns the bound of the rank that receives most. All plans send a rank the same bytes.
 TransferBound busiest_receiver(const TransferProblem& problem, const Demands& demands);
@@ -88,7 +88,7 @@ TransferBound busiest_host_in(const TransferProblem& problem, const Demands& dem
 
 // Calls function(demand, port, amount) for each amount above 0, by demand.
 template <class Function>
-void for_each_amount(const ChoiceGraph& choice, const Balance& balance, const Function& function) {
+void for_each_amount(const SenderGraph& choice, const Balance& balance, const Function& function) {
   for (std::size_t d = 0; d < choice.needs.size(); ++d) {
     for (std::size_t arc = choice.graph.first_arc[d]; arc < choice.graph.first_arc[d + 1]; ++arc) {
       if (balance.amount[arc] > 0)
