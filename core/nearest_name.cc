@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLongest = 64;
 
 // A name that other tools use, and the name that shardwright uses.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kOtherNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kOtherNames{{
     {"float32", "FP32"},
     {"float", "FP32"},
     {"float16", "FP16"},
@@ -44,9 +44,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kOtherNa
     {"num-ranks", "ranks"},
     {"local-world-size", "ranks-per-host"},
     {"memory", "hbm"},
+    {"exact_rowwise_adagrad", "RowWiseAdagrad"},
 }};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Returns true if `name` is `part` and a dash or an underscore, and more.
+bool is_first_part(std::string_view part, std::string_view name) {
+  return name.size() > part.size() && name.starts_with(part) &&
+         (name[part.size()] == '-' || name[part.size()] == '_');
+}
 
 }  // namespace
 
@@ -80,8 +87,10 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   std::string_view best;
   std::size_t least = kLongest;
   for (const std::string_view candidate : known) {
-    const std::size_t distance = edit_distance(name, candidate);
     const std::size_t longer = std::max(name.size(), candidate.size());
+    std::size_t distance = edit_distance(name, candidate);
+    if (is_first_part(name, candidate) || is_first_part(candidate, name))
+      distance = std::min(distance, longer / 8 * 2);  // "a100" for "a100-40", not "v100"
     constexpr std::size_t kShortestStem = 3;
     const bool stem = std::min(name.size(), candidate.size()) >= kShortestStem &&
                       (candidate.starts_with(name) || name.starts_with(candidate));

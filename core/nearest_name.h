@@ -14,8 +14,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // Returns the known name that fits `name` best, or an empty name if none fits. First looks up names
 // that other tools use for a known name, such as "bfloat16" for "BF16". Otherwise takes the known
-// name with the least edit distance to `name`, the first on ties. Such a name fits if one of the
-// two is a prefix of the other, or if at most about a quarter of the longer name has to change.
+// name with the least edit distance to `name`, the first on ties; names of which one continues the
+// other after a dash count as near. Such a name fits if one of the two is a prefix of the other, or
+// if at most about a quarter of the longer name has to change.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
 // Returns "; did you mean \"x\"?", where x is nearest_name(). If no name fits, returns "; known: a,

@@ -187,7 +187,7 @@ bool take_help_request(std::vector<char*>& words) {
     return word == "--help" || word == "-h";
   });
   if (asked == words.end()) return true;
-  const auto all = std::find(asked, words.end(), std::string_view("all"));
+  const auto all = std::find(words.begin() + 1, words.end(), std::string_view("all"));
   if (all == words.end()) return false;
   words.erase(all);
   return true;
@@ -231,7 +231,12 @@ int run(std::span<char*> arguments) {
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0)  // --help, --version
+    const std::string_view first = arguments.size() > 1 ? arguments[1] : "";
+    const bool is_unknown =
+        !first.empty() && first.front() != '-' &&
+        app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; })
+            .empty();
+    if (error.get_exit_code() == 0 && !is_unknown)  // --help, --version
       return is_first_process() ? app.exit(error) : kDone;
     const std::string message = usage_message(app, error, arguments.subspan(1));
     return fail({ErrorCode::kInvalidInput, message, ""});

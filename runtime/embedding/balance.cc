@@ -61,6 +61,7 @@ Status balance_memory(double slack, const PlanOptions& options, EmbeddingPlanRes
   std::int64_t low = mean_of(result.evaluation, tier);
   PlanOptions step = further_search(options, kWorkOfStep);
   step.to_beat = most;
+  result.before_balance = UnbalancedPlan{*result.best_rating, result.evaluation.storage_by_rank};
   for (int i = 0; i < kSteps && !options.stop.stop_requested(); ++i) {
     const std::int64_t peak = peak_of(result.evaluation, tier);
     const std::int64_t middle = low + (peak - low) / 2;

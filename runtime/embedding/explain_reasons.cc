@@ -42,8 +42,9 @@ std::string against_chosen(const ExplainedOption& other, const ExplainedOption& 
   if (other.change() != 0) return text;
   const double more = other.time_ms - chosen.time_ms;
   if (more == 0) return text + ", and its shards take as long";
-  return text + ", but its shards take " + format_ms(std::abs(more)) + " ms " +
-         (more > 0 ? "more" : "less") + " in all";
+  if (more > 0) return text + ", but its shards take " + format_ms(more) + " ms more in all";
+  return text + ", and its shards take " + format_ms(-more) +
+         " ms less in all; the rating does not decide between the two";
 }
 
 std::string hindrance(const ExplainedOption& option) {

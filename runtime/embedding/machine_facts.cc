@@ -95,6 +95,7 @@ std::optional<std::string> other_machine(const PlanDocument& document, const Pro
       if (fact == "gpu") continue;  // its figures are compared
       const std::string mine = phrase(fact, value);
       const std::string theirs = other == others.end() ? "none" : phrase(fact, other->second);
+      if (mine == theirs) continue;  // bandwidths that differ by rounding
       made_for += (made_for.empty() ? "" : " and ") + (is_file ? mine : theirs);
       instead += (instead.empty() ? "" : " and ") + (is_file ? theirs : mine);
     }

@@ -31,6 +31,12 @@ struct ProposalTrace {
   std::shared_ptr<const void> owner;  // keeps `options` alive
 };
 
+// A plan before balance_memory().
+struct UnbalancedPlan {
+  double rating = 0;                                // as the result's best_rating
+  std::vector<embedding::Storage> storage_by_rank;  // of tables
+};
+
 struct PlanTiming {
   double enumerate_s = 0;
   double reserve_s = 0;
@@ -81,10 +87,12 @@ struct EmbeddingPlanResult {
   std::optional<double> compat_rating;
   bool compat_is_complete = false;
   std::vector<WhatIf> what_ifs;  // of plan_what_ifs(); empty unless the caller planned them
+  std::optional<UnbalancedPlan> before_balance;  // absent unless balance_memory() was asked
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
-  std::vector<ReplanPoint> front;      // of replan_on_front(), by bytes moved
-  std::optional<double> front_bound;   // no plan that moves as little rates below this
+  std::vector<ReplanPoint> front;     // of replan_on_front(), by bytes moved
+  std::optional<double> front_bound;  // no plan that moves at most `front_bytes` rates below this
+  std::int64_t front_bytes = 0;
   std::optional<Migration> migration;  // of replan_embedding
   // Answers for the other layouts of the machine, if best mode chose among several. `lower_bound`
   // then holds for the plans of all layouts.

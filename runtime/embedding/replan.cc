@@ -11,6 +11,7 @@
 #include "core/embedding/bound/check_bound.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
+#include "runtime/execution/stopwatch.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/load_factor_options.h"
 #include "search/embedding/compat/proposal_lane.h"
@@ -102,26 +103,12 @@ double rating_bound(const EmbeddingPlanResult& planned) {
   }
 }
 
-// Plans with the old plan kept as the start, then searches between it and the plans found.
-Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Problem> problem,
-                                        const ReplanOptions& options,
-                                        std::shared_ptr<const SearchSpace> space) {
-  Result<embedding::Reservation> reservation = reserve_embedding(*problem);
-  if (!reservation.ok()) {
-    if (reservation.error().code != ErrorCode::kInfeasible) return reservation.error();
-    return plan_embedding(std::move(problem), options.plan, std::move(space));
-  }
-  ReplanSearch search(
-      problem, space, reservation->topology, std::move(old),
-      {options.migration_weight, options.best_mode_rating, kProvenGap, options.plan.seed});
-  PlanOptions planning = for_planner(options);
-  if (search.can_start()) planning.start = std::make_shared<const Plan>(*search.kept());
-  // Without a weight only the planner's last and best plan can be the answer.
-  if (options.migration_weight > 0)
-    planning.on_better_plan = [&](const Plan& plan) { search.consider(plan); };
-  SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
-                               plan_embedding(std::move(problem), planning, std::move(space)));
-  Budget budget = rest_of_budget(options, result);
+embedding::ReplanGoal goal_of(const ReplanOptions& options) {
+  return {options.migration_weight, options.best_mode_rating, kProvenGap, options.plan.seed};
+}
+
+// Searches between the old plan and the plans that `search` knows, and completes the result.
+EmbeddingPlanResult weigh_moves(ReplanSearch& search, Budget budget, EmbeddingPlanResult result) {
   if (const ReplanSearch::Best* const best =
           search.finish(result.plan, rating_bound(result), budget)) {
     take_best(*best, result);
@@ -132,6 +119,27 @@ Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Probl
   limit_bound(result);
   note_stop(budget, result);
   return result;
+}
+
+// Plans with the old plan kept as the start, then searches between it and the plans found.
+Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Problem> problem,
+                                        const ReplanOptions& options,
+                                        std::shared_ptr<const SearchSpace> space) {
+  Result<embedding::Reservation> reservation = reserve_embedding(*problem);
+  if (!reservation.ok()) {
+    if (reservation.error().code != ErrorCode::kInfeasible) return reservation.error();
+    return plan_embedding(std::move(problem), options.plan, std::move(space));
+  }
+  ReplanSearch search(problem, space, reservation->topology, std::move(old), goal_of(options));
+  PlanOptions planning = for_planner(options);
+  if (search.can_start()) planning.start = std::make_shared<const Plan>(*search.kept());
+  // Without a weight only the planner's last and best plan can be the answer.
+  if (options.migration_weight > 0)
+    planning.on_better_plan = [&](const Plan& plan) { search.consider(plan); };
+  SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
+                               plan_embedding(std::move(problem), planning, std::move(space)));
+  Budget budget = rest_of_budget(options, result);
+  return weigh_moves(search, std::move(budget), std::move(result));
 }
 
 }  // namespace
@@ -149,6 +157,7 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
   const bool given = search_space != nullptr;
   const embedding::CostModel* const cost_model =
       options.plan.parts == nullptr ? nullptr : options.plan.parts->cost_model.get();
+  const Stopwatch watch;
   PlanningExecutor executor(options.plan.threads);
   if (!given) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(search_space,
@@ -164,7 +173,25 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
       EmbeddingPlanResult result,
       replan_from(std::move(matched), std::move(problem), options, std::move(search_space)));
   result.given_search_space = given;
+  result.timing.total_s = watch.seconds();
   return result;
+}
+
+Result<EmbeddingPlanResult> replan_again(const EmbeddingPlanResult& planned,
+                                         const std::vector<PlanEntry>& old,
+                                         std::span<const Plan> starts,
+                                         const ReplanOptions& options) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OldPlan matched, OldPlan::make(planned.search_space, old));
+  ReplanSearch search(planned.problem, planned.search_space, planned.reservation->topology,
+                      std::move(matched), goal_of(options));
+  for (const Plan& start : starts)
+    search.consider(start);
+  EmbeddingPlanResult result = planned;
+  result.work = {};
+  result.stopped_by = StopReason::kFinished;
+  return weigh_moves(search,
+                     Budget(options.plan.work_limit, options.plan.time_limit_s, options.plan.stop),
+                     std::move(result));
 }
 
 Result<Migration> migration_from(std::shared_ptr<const Problem> problem,

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,14 @@ Result<EmbeddingPlanResult> replan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,
     const ReplanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
+
+// Searches with `options.migration_weight` alone, from the plan of `planned` and from `starts`:
+// answers of replan_embedding() for the same problem and the same old plan. Runs no planner;
+// `options.plan` has the limits of the search. Precondition: `planned` has a plan.
+Result<EmbeddingPlanResult> replan_again(const EmbeddingPlanResult& planned,
+                                         const std::vector<PlanEntry>& old,
+                                         std::span<const embedding::Plan> starts,
+                                         const ReplanOptions& options);
 
 // Returns the moves from `old` to `plan` (or to no plan) as replan_embedding() reports them.
 // `available` is the topology after reservation and margin. Errors: as replan_embedding() for

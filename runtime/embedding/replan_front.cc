@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "runtime/embedding/planning.h"
+#include "runtime/execution/stopwatch.h"
 #include "runtime/report/text/format.h"
 
 namespace shardwright {
@@ -17,9 +18,10 @@ namespace {
 using embedding::Problem;
 using embedding::SearchSpace;
 
-// The first planning gets 1/2 of the work, each later one 1/16.
-constexpr std::uint64_t kPartsOfFirst = 2;
-constexpr std::uint64_t kPartsOfOther = 16;
+// Of 32 parts of the work, the planner gets 24 and the search with each weight one. Without limits
+// the planner gets the default work.
+constexpr std::uint64_t kPartsInAll = 32;
+constexpr std::uint64_t kPartsOfPlanner = 24;
 constexpr int kBisections = 4;
 // Weights as multiples of the rating that the best plan gains per GiB moved.
 constexpr std::array<double, 4> kWeights{0.125, 0.5, 2, 1000};
@@ -33,25 +35,24 @@ class Front {
  public:
   Front(std::shared_ptr<const Problem> problem, const std::vector<PlanEntry>& old,
         const ReplanOptions& options, std::shared_ptr<const SearchSpace> space)
-      : problem_(std::move(problem)),
-        old_(old),
-        options_(options),
-        given_(space != nullptr),
-        space_(std::move(space)) {}
+      : problem_(std::move(problem)), old_(old), options_(options), space_(std::move(space)) {}
 
   Status plan(double weight) {
     ReplanOptions options = options_;
     options.migration_weight = weight;
-    const std::uint64_t parts = results_.empty() ? kPartsOfFirst : kPartsOfOther;
-    const std::uint64_t work = work_limit_of(options_.plan).value_or(kDefaultBestWork);
+    const std::uint64_t parts = results_.empty() ? kPartsOfPlanner : 1;
+    constexpr std::uint64_t kDefault = (kDefaultBestWork / kPartsOfPlanner + 1) * kPartsInAll;
+    const std::uint64_t work = options_.plan.work_limit.value_or(kDefault);
     if (options_.plan.work_limit || !options_.plan.time_limit_s)
-      options.plan.work_limit = std::max<std::uint64_t>(work / parts, 1);
-    if (options.plan.time_limit_s) *options.plan.time_limit_s /= static_cast<double>(parts);
+      options.plan.work_limit = std::max<std::uint64_t>(work / kPartsInAll * parts, 1);
+    if (options.plan.time_limit_s)
+      *options.plan.time_limit_s *= static_cast<double>(parts) / static_cast<double>(kPartsInAll);
     SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
-                                 replan_embedding(problem_, old_, options, space_));
-    if (space_ == nullptr) space_ = result.search_space;
-    result.given_search_space = given_;
+                                 results_.empty()
+                                     ? replan_embedding(problem_, old_, options, space_)
+                                     : replan_again(results_.front(), old_, plans_, options));
     work_ += result.work.work_steps;
+    if (result.plan) plans_.push_back(*result.plan);
     results_.push_back(std::move(result));
     return {};
   }
@@ -109,8 +110,10 @@ class Front {
     return least;
   }
 
-  EmbeddingPlanResult answer(const EmbeddingPlanResult& chosen) const {
+  EmbeddingPlanResult answer(const EmbeddingPlanResult& chosen,
+                             std::optional<std::int64_t> max_move_bytes) const {
     EmbeddingPlanResult result = chosen;
+    result.front_bytes = max_move_bytes.value_or(moved(chosen));
     for (const EmbeddingPlanResult& point : results_) {
       if (!point.plan || fastest_within(moved(point)) != &point) continue;
       result.front.push_back({point.migration->weight, moved(point), *point.best_rating});
@@ -122,10 +125,12 @@ class Front {
     for (const EmbeddingPlanResult& point : results_) {
       const Migration& migration = *point.migration;
       if (migration.lower_bound)
-        bound = std::max(bound, *migration.lower_bound - migration.weight * gib(moved(chosen)));
+        bound =
+            std::max(bound, *migration.lower_bound - migration.weight * gib(result.front_bytes));
     }
     result.front_bound = std::min(bound, *chosen.best_rating);
     result.work.work_steps = work_;
+    result.timing.total_s = clock_.seconds();
     return result;
   }
 
@@ -141,9 +146,10 @@ class Front {
   std::shared_ptr<const Problem> problem_;
   const std::vector<PlanEntry>& old_;
   const ReplanOptions& options_;
-  bool given_;
   std::shared_ptr<const SearchSpace> space_;
   std::vector<EmbeddingPlanResult> results_;
+  std::vector<embedding::Plan> plans_;  // of the results
+  Stopwatch clock_;
   std::uint64_t work_ = 0;
 };
 
@@ -177,7 +183,7 @@ Result<EmbeddingPlanResult> replan_on_front(std::shared_ptr<const Problem> probl
                      format_bytes(Bytes(front.least_moved())),
                  "max_move"};
   }
-  return front.answer(*chosen);
+  return front.answer(*chosen, max_move_bytes);
 }
 
 }  // namespace shardwright

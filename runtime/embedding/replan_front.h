@@ -19,10 +19,11 @@ namespace shardwright {
 inline constexpr double kWorthMoving = 0.01;
 
 // Returns the fastest plan found that moves at most `max_move_bytes`, by default the plan described
-// at kWorthMoving. `front` lists the plans found that no other plan beats in both rating and bytes.
-// `front_bound` is a lower bound on the rating of all plans that move no more than the answer: L(w)
-// - w x GiB, where L(w) is the bound on rating + w x GiB moved. Runs replan_embedding() at most
-// nine times within the work limit; ignores `options.migration_weight`. Errors: as
+// at kWorthMoving. `front` lists the plans found that no other one beats in both rating and bytes.
+// `front_bound` is a lower bound on the rating of all plans that move at most `front_bytes`: the
+// given bytes, or those of the answer. The bound is L(w) - w x GiB, where L(w) is the bound on
+// rating + w x GiB moved. Runs the planner once and searches with at most eight weights within the
+// work limit; ignores `options.migration_weight`. Errors: as
 // replan_embedding(); kInfeasible at "max_move" if every plan found moves more.
 Result<EmbeddingPlanResult> replan_on_front(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,

@@ -155,8 +155,32 @@ std::string slowest_sentence(const Problem& problem, const EmbeddingPlanResult& 
   if (!(total > 0)) return "";
   const double comms = (slowest.parts.fwd_comms + slowest.parts.bwd_comms).value() / total;
   return "rank " + std::to_string(slowest.rank) + ", the slowest, spends " + percent(comms) +
-         " of its time on communication; table " + printable(slowest.table) + " takes " +
-         percent(slowest.table_share) + " of it";
+         " of its time on communication; " + percent(slowest.table_share) +
+         " of its time is table " + printable(slowest.table);
+}
+
+// Says what `memory_slack` has changed.
+std::string balance_sentence(const EmbeddingPlanResult& result) {
+  if (!result.before_balance) return "";
+  const auto peak = [](const std::vector<embedding::Storage>& ranks, embedding::MemoryTier tier) {
+    std::int64_t most = 0;
+    for (const embedding::Storage& rank : ranks)
+      most = std::max(most, rank[tier].value());
+    return most;
+  };
+  std::string text = "memory slack: ";
+  bool changes = false;
+  for (const embedding::MemoryTier tier : embedding::kMemoryTiers) {
+    const std::int64_t before = peak(result.before_balance->storage_by_rank, tier);
+    const std::int64_t now = peak(result.evaluation.storage_by_rank, tier);
+    if (before == now) continue;
+    text += (changes ? ", " : "the fullest rank holds ") + format_bytes(Bytes(now)) + " of " +
+            std::string(embedding::label_of(tier)) + " instead of " + format_bytes(Bytes(before));
+    changes = true;
+  }
+  if (!changes) return text + "no plan with a lower peak was found for this share of the rating";
+  const double slower = *result.best_rating / result.before_balance->rating - 1;
+  return text + (slower > kProvenGap ? ", " + percent(slower) + " slower" : ", as fast");
 }
 
 std::string sentence(const WhatIf& what_if, std::int64_t ranks, double now) {
@@ -171,7 +195,9 @@ std::string sentence(const WhatIf& what_if, std::int64_t ranks, double now) {
   const double samples =
       static_cast<double>(what_if.ranks) / static_cast<double>(ranks) * now / *what_if.rating;
   const std::string more =
-      what_if.ranks == ranks ? "" : ", " + format_ms(samples) + " times the samples per second";
+      what_if.ranks == ranks
+          ? ""
+          : ", " + format_ms(samples) + " times the samples per second of all ranks";
   if (gain < -kProvenGap) return change + rating + ", " + percent(-gain) + " slower" + more;
   if (gain > kProvenGap) return change + rating + ", " + percent(gain) + " faster" + more;
   const double most = what_if.lower_bound ? 1 - *what_if.lower_bound / now : 1;
@@ -187,7 +213,8 @@ std::vector<std::string> verdict_sentences(const Problem& problem,
   const bool has_times = !result.evaluation.perf_ms_by_rank.empty();
   if (!result.plan || result.plan->empty() || !result.best_rating || !has_times) return sentences;
   if (problem.spec().perf_model != embedding::PerfModel::kPerf) return sentences;
-  for (std::string text : {compat_sentence(result), slowest_sentence(problem, result)}) {
+  for (std::string text :
+       {compat_sentence(result), slowest_sentence(problem, result), balance_sentence(result)}) {
     if (!text.empty()) sentences.push_back(std::move(text));
   }
   for (const WhatIf& what_if : result.what_ifs)

@@ -50,6 +50,18 @@ std::string unit_meant(std::string_view number, std::string_view unit) {
              : ", such as " + std::string(number) + std::string(kMeant[power]);
 }
 
+// Returns why a number with this unit is refused if the unit counts bits, as "Gb"; otherwise "".
+std::string bits_meant(double number, char prefix, std::string_view per) {
+  const char upper = prefix >= 'a' ? static_cast<char>(prefix - 'a' + 'A') : prefix;
+  const auto in_bytes = [&](double count) {
+    std::array<char, 32> digits{};
+    char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), count).ptr;
+    return std::string(digits.data(), end) + std::string(1, upper) + "B" + std::string(per);
+  };
+  return "a small b counts bits; write " + in_bytes(number / 8) + ", or " + in_bytes(number) +
+         " if bytes are meant";
+}
+
 }  // namespace
 
 std::optional<std::int64_t> whole_number_meant(std::string_view text) {
@@ -84,6 +96,8 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
   while (rest.starts_with(' '))
     rest.remove_prefix(1);
+  if (rest.size() == 2 && rest[1] == 'b' && rest[0] >= 'A' && rest[0] <= 'Z')
+    return bad(bits_meant(number, rest[0], ""));
   const std::string unit = lower_of(rest);
   if (number <= 0) return bad("must be above zero, such as 80GiB");
   for (const Unit& known : kUnits) {
@@ -107,15 +121,20 @@ std::string exact_size(std::int64_t bytes) {
 
 Result<double> parse_bandwidth(std::string_view text) {
   constexpr std::string_view kPerSecond = "/s";
+  const auto bad = [&](const std::string& why) {
+    return invalid_input("", "\"" + std::string(text) + "\" is no bandwidth: " + why);
+  };
   const std::string_view size = text.substr(0, text.size() - std::min(text.size(), std::size_t{2}));
-  const auto bytes =
-      text.ends_with(kPerSecond) && size.find_first_not_of("0123456789.") != size.npos
-          ? parse_bytes(size)
-          : Result<std::int64_t>(invalid_input("", ""));
+  const std::size_t unit = size.find_first_not_of("0123456789.");
+  if (!text.ends_with(kPerSecond) || unit == size.npos)
+    return bad("write a number, a unit and /s, such as 900GB/s");
+  double number = 0;
+  const bool is_number = std::from_chars(size.data(), size.data() + unit, number).ec == std::errc();
+  if (is_number && unit + 2 == size.size() && size.ends_with('b'))
+    return bad(bits_meant(number, size[unit], kPerSecond));
+  const Result<std::int64_t> bytes = parse_bytes(size);
   if (bytes.ok()) return static_cast<double>(*bytes);
-  return invalid_input("",
-                       "\"" + std::string(text) +
-                           "\" is no bandwidth: write a number, a unit and /s, such as 900GB/s");
+  return bad("write a number, a unit and /s, such as 900GB/s");
 }
 
 }  // namespace shardwright

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "runtime/io/embedding/plan_reader.h"
 #include "runtime/io/embedding/problem_warnings.h"
 #include "runtime/io/embedding/search_space_json.h"
+#include "runtime/io/sizes.h"
 
 namespace shardwright::commands {
 namespace {
@@ -38,7 +40,8 @@ Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
       return invalid_input(std::string(given), "goes with a problem that is not read yet");
   } else {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.read(watch.read));
-    Result<embedding::ProblemSpec> spec = read_problem(text, request.overrides);
+    std::vector<Error> warnings;
+    Result<embedding::ProblemSpec> spec = read_problem(text, request.overrides, &warnings);
     if (!spec.ok()) return request.problem.locate(spec.error());
     const bool hosts_are_guessed = spec->topology.local_world_size == 0;
     Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
@@ -49,7 +52,8 @@ Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
     loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
     if (watch.note) {
       if (hosts_are_guessed) note_guessed_hosts(loaded.problem->topology(), watch);
-      for (const Error& warning : problem_warnings(*loaded.problem))
+      std::ranges::copy(problem_warnings(*loaded.problem), std::back_inserter(warnings));
+      for (const Error& warning : warnings)
         watch.note(located(warning).to_string());
     }
   }
@@ -300,8 +304,13 @@ void describe(ReplanRequest& request, Fields& fields) {
   fields.value("migration_weight", request.migration_weight, "MS",
                "Milliseconds of rating that moving a GiB must save (0 = moves cost nothing)",
                decimal_number(" of milliseconds per GiB", true));
-  fields.bytes("max_move", request.max_move_bytes,
-               "Most bytes that may move, such as 100GiB; the fastest plan that moves no more", 0);
+  ValueReader<std::int64_t> most_bytes = size_in_bytes(0);
+  most_bytes.of_word = [](const std::string& word) -> Result<std::int64_t> {
+    return word == "0" ? Result<std::int64_t>(0) : parse_bytes(word);
+  };
+  fields.value("max_move", request.max_move_bytes, "SIZE",
+               "Most bytes that may move, such as 100GiB; the fastest plan that moves no more",
+               most_bytes);
   describe(request.options, fields);
   describe_contents(request.options, request.contents, fields);
 }

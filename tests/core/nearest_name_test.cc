@@ -31,6 +31,11 @@ TEST_CASE("nearest name: finds what was meant and nothing far away") {
   CHECK(nearest_name("owner", kOthers).empty());
   CHECK(nearest_name("world-size", kOthers).empty());
   CHECK(nearest_name("podsize", kOthers) == "pod-size");
+  constexpr std::array<std::string_view, 4> kGpus{"v100", "a100-40", "a100-80", "h100"};
+  CHECK(nearest_name("a100", kGpus) == "a100-40");
+  CHECK(nearest_name("h100-80", kGpus) == "h100");
+  constexpr std::array<std::string_view, 2> kFlags{"ranks", "ranks-per-host"};
+  CHECK(nearest_name("ranks-per-hos", kFlags) == "ranks-per-host");
   CHECK(suggestion("rowwise", kNames) == "; did you mean \"row_wise\"?");
   CHECK(suggestion("xyzzy", kNames) == "; known: table_wise, row_wise, column_wise, data");
 }

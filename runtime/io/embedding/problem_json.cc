@@ -146,7 +146,29 @@ Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileCho
   return members.finish();
 }
 
-Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& overrides) {
+// Warns of members of the file's topology that the figures of `gpu` replace.
+void warn_of_replaced(JsonValue root, const ProblemOverrides& overrides,
+                      std::vector<Error>& warnings) {
+  const std::optional<JsonValue> topology = root.find("topology");
+  if (!overrides.gpu || !topology) return;
+  std::string replaced;
+  for (const auto& [key, is_given] :
+       {std::pair{"hbm_cap", overrides.hbm_bytes.has_value()},
+        std::pair{"hbm_mem_bw", overrides.hbm_mem_bw.has_value()},
+        std::pair{"intra_host_bw", overrides.intra_host_bw.has_value()},
+        std::pair{"inter_host_bw", overrides.inter_host_bw.has_value()}}) {
+    if (!is_given && topology->find(key))
+      replaced += (replaced.empty() ? "" : ", ") + std::string(key);
+  }
+  if (replaced.empty()) return;
+  warnings.push_back(
+      invalid_input("/topology", "{gpu} " + std::string(embedding::to_name(*overrides.gpu)) +
+                                     " replaces these members: " + replaced +
+                                     "; flags such as {hbm} replace its figures"));
+}
+
+Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& overrides,
+                              std::vector<Error>* warnings) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kProblem));
@@ -157,6 +179,7 @@ Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& ove
     SHARDWRIGHT_RETURN_IF_ERROR(apply_suggestion(*file.suggestion, spec.topology));
   }
   SHARDWRIGHT_RETURN_IF_ERROR(overrides.apply(spec.topology));
+  if (warnings != nullptr) warn_of_replaced(root, overrides, *warnings);
   SHARDWRIGHT_RETURN_IF_ERROR(check_ranks(root, spec.topology));
   if (overrides.torchrec) spec.torchrec = *overrides.torchrec;
   choose_batch_size(file, overrides, spec);
@@ -165,10 +188,11 @@ Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& ove
 
 }  // namespace
 
-Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& overrides) {
-  if (!internal::is_tables_csv(text)) return read_json(text, overrides);
+Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& overrides,
+                                 std::vector<Error>* warnings) {
+  if (!internal::is_tables_csv(text)) return read_json(text, overrides, warnings);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const internal::TablesCsv tables, internal::TablesCsv::parse(text));
-  Result<ProblemSpec> spec = read_json(tables.json(), overrides);
+  Result<ProblemSpec> spec = read_json(tables.json(), overrides, warnings);
   return spec.ok() ? std::move(spec) : tables.locate(spec.error());
 }
 

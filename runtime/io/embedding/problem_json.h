@@ -21,9 +21,11 @@ inline constexpr std::array<std::string_view, 6> kReservationTypeNames{
 // of `meta.topologies` is used; its `global_batch` is divided by the number of ranks and rounded
 // down. Problem::make checks ranges. The tables alone may be CSV, whose first line has the JSON
 // names of members of a table. Errors: kInvalidInput; `where` is a JSON pointer, or the flag that
-// set the value. In CSV and for syntax errors it is line and column.
+// set the value. In CSV and for syntax errors it is line and column. `warnings` gets a warning of
+// members of the file that `overrides.gpu` replaces.
 Result<embedding::ProblemSpec> read_problem(std::string_view text,
-                                            const ProblemOverrides& overrides = {});
+                                            const ProblemOverrides& overrides = {},
+                                            std::vector<Error>* warnings = nullptr);
 
 // Returns true if read_problem() reads `text` as tables in CSV.
 bool is_problem_csv(std::string_view text);

@@ -140,7 +140,8 @@ std::string summary(const embedding::Problem& problem, const EmbeddingPlanResult
     text += "before: none, since the old plan does not stand: " + migration.not_kept;
   }
   if (result.best_rating) text += "; " + rating_with_unit(problem, *result.best_rating) + " after";
-  return text + "\n" + gain_text(problem, result) + objective_text(problem, migration);
+  text += "\n" + gain_text(problem, result);
+  return result.front.empty() ? text + objective_text(problem, migration) : text;
 }
 
 }  // namespace
@@ -177,9 +178,10 @@ std::string front_section(const embedding::Problem& problem, const EmbeddingPlan
   std::string text = table.render(options.width);
   if (!result.front_bound) return text;
   const double part = gap(*result.best_rating, *result.front_bound);
-  return text + wrap(part <= kProvenGap ? "no plan that moves as little rates lower (proved)"
-                                        : "no plan that moves as little rates below " +
-                                              rating_with_unit(problem, *result.front_bound),
+  return text + wrap("no plan that moves at most " + format_bytes(Bytes(result.front_bytes)) +
+                         (part <= kProvenGap
+                              ? " rates lower (proved)"
+                              : " rates below " + rating_with_unit(problem, *result.front_bound)),
                      options.width, 2);
 }
 

@@ -322,6 +322,7 @@ PlanReport make_plan_report(const Problem& problem, const EmbeddingPlanResult& r
   add_search(result, read_s, report.search);
   report.failure = result.failure;
   report.migration = result.migration;
+  report.front = result.front;
   for (const embedding::Violation& violation : result.evaluation.violations)
     report.violations.push_back(violation.message);
   if (!result.plan) {

@@ -110,6 +110,7 @@ struct PlanReport {
   std::optional<PlanFailure> failure;
   std::optional<MemoryNeeds> needs;  // only if there is no plan
   std::optional<Migration> migration;
+  std::vector<ReplanPoint> front;  // of a replan, by bytes moved
 };
 
 // `read_s` is the time for reading the problem, in seconds. Cost: O(tables + shards), and

@@ -313,15 +313,24 @@ void write_needs(const MemoryNeeds& needs, bool counts_ssd, JsonWriter& json) {
   json.end_array().end_object().new_line();
 }
 
-void write_migration(const Migration& migration, JsonWriter& json) {
+void write_migration(const Migration& migration, const std::vector<ReplanPoint>& front,
+                     JsonWriter& json) {
   json.key("migration")
       .begin_object()
       .member("rating_before", migration.rating_before)
       .member("not_kept", migration.not_kept)
       .member("rating_kept", migration.rating_kept)
       .member("moved_bytes", migration.moved_bytes)
-      .end_object()
-      .new_line();
+      .key("front")
+      .begin_array();
+  for (const ReplanPoint& point : front) {
+    json.begin_object()
+        .member("moved_bytes", point.moved_bytes)
+        .member("rating", point.rating)
+        .member("weight", point.weight)
+        .end_object();
+  }
+  json.end_array().end_object().new_line();
 }
 
 void write_outcome(const PlanReport& report, JsonWriter& json) {
@@ -339,7 +348,7 @@ void write_outcome(const PlanReport& report, JsonWriter& json) {
         .new_line();
   }
   if (report.needs) write_needs(*report.needs, report.problem.counts_ssd, json);
-  if (report.migration) write_migration(*report.migration, json);
+  if (report.migration) write_migration(*report.migration, report.front, json);
 }
 
 void write_report(const PlanReport& report, JsonWriter& json) {

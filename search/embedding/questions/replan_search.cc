@@ -197,8 +197,41 @@ const ReplanSearch::Best* ReplanSearch::finish(const std::optional<Plan>& found,
                           best_->cost * (1 - goal_.close_enough) <= rating_bound;
     if (!is_hopeless && !is_least) search_moves(starts, rating_bound, budget);
     if (!has_weight && kept_fits_ && should_stay()) take(*kept_, false);
+    if (best_) undo_idle_changes(budget);
   }
   return best_ ? &*best_ : nullptr;
+}
+
+// Returns tables whose change moves no bytes to their old places, where the rating does not rise.
+void ReplanSearch::undo_idle_changes(Budget& budget) {
+  std::vector<std::size_t> idle;
+  for (std::size_t i = 0; i < kept_->size(); ++i) {
+    const Assignment& old = (*kept_)[i];
+    const Assignment& now = best_->plan[i];
+    if (!is_same(old, now) && old_.is_kept(old) && old_.bytes_to_move(now) == 0) idle.push_back(i);
+  }
+  constexpr std::uint64_t kMostWork = 4'000'000;  // may exceed the limit: the search has spent it
+  undo(idle, budget, budget.work_done() + kMostWork);
+}
+
+// Tries all tables together; if the rating rises, each half of them.
+void ReplanSearch::undo(std::span<const std::size_t> tables, Budget& budget,
+                        std::uint64_t most_work) {
+  if (tables.empty() || budget.work_done() >= most_work || budget.interrupted()) return;
+  budget.spend(kept_->size());
+  PlanEdit edit(best_->plan);
+  for (const std::size_t i : tables)
+    edit.set(i, (*kept_)[i]);
+  const Plan plan = edit.publish(copies_);
+  const Evaluation evaluation = evaluate(*problem_, available_, plan);
+  if (evaluation.valid() && evaluation.rating <= best_->evaluation.rating) {
+    best_ = Best{plan, evaluation, cost(evaluation.rating, best_->moved_bytes), best_->moved_bytes};
+    return;
+  }
+  const std::size_t half = tables.size() / 2;
+  if (half == 0) return;
+  undo(tables.first(half), budget, most_work);
+  undo(tables.subspan(half), budget, most_work);
 }
 
 // Returns the plan with options of pool_. Adds options that pool_ lacks.

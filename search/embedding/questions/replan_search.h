@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,9 +65,10 @@ class ReplanSearch {
 
   // Considers `found`, the planner's answer. Then searches from kept() and all plans considered
   // until the budget is spent: for a lower cost, or, without a weight, for fewer bytes moved at no
-  // higher rating. `rating_bound`: a lower bound of the rating of all plans of the search space;
-  // infinite if there is no plan. Returns null if no valid plan was found. The answer is valid
-  // until the next call.
+  // higher rating. Then returns tables to their old places where a change moves no bytes and the
+  // rating does not rise. `rating_bound`: a lower bound of the rating of all plans of the search
+  // space; infinite if there is no plan. Returns null if no valid plan was found. The answer is
+  // valid until the next call.
   const Best* finish(const std::optional<Plan>& found, double rating_bound, Budget& budget);
 
   // What was copied to make plans: kept() as a whole, and the changed parts of each edit.
@@ -85,6 +87,8 @@ class ReplanSearch {
   Plan of_pool(const Plan& plan);
   void search_moves(const std::vector<Plan>& starts, double rating_bound, Budget& budget);
   void take(const Plan& plan, bool only_if_better);
+  void undo_idle_changes(Budget& budget);
+  void undo(std::span<const std::size_t> tables, Budget& budget, std::uint64_t most_work);
   double cost(double rating, std::int64_t moved_bytes) const;
   std::int64_t moved_bytes(const Plan& plan) const;
   double weight_among_equal() const;

@@ -179,6 +179,18 @@ function constraintsSection() {
   return section("constraints", "Constraints", element("ul", {}, items));
 }
 
+// The plans that a replan found, of which no other one beats any in both bytes moved and rating.
+function frontList(migration) {
+  if (migration.front.length < 2) return null;
+  const columns = [
+    { key: "moved", label: "Moved", number: true, value: (point) => point.moved_bytes, cell: (point) => formatBytes(point.moved_bytes) },
+    { key: "rating", label: "Rating", number: true, value: (point) => point.rating, cell: (point) => formatRating(point.rating) },
+    { key: "weight", label: "--migration-weight", number: true, value: (point) => point.weight, cell: (point) => significant(point.weight, 4) },
+    { key: "chosen", label: "Plan", value: (point) => point.moved_bytes === migration.moved_bytes, cell: (point) => (point.moved_bytes === migration.moved_bytes ? "this one" : "") },
+  ];
+  return new List({ columns, rows: migration.front, sort: "moved", ascending: true, page: 30, noun: "plan", caption: "Plans by bytes moved" }).node;
+}
+
 // For a replan: what moving costs and gains, compared with moving nothing.
 function migrationSection() {
   const { migration } = data;
@@ -193,7 +205,7 @@ function migrationSection() {
     change.added > 0 ? fact("New", plural(change.added, "table"), bytesText(change.placed_bytes)) : null,
     change.removed > 0 ? fact("Dropped", plural(change.removed, "table")) : null,
   ];
-  return section("migration", "What moves, and what it is worth", element("dl", { class: "facts" }, facts));
+  return section("migration", "What moves, and what it is worth", element("dl", { class: "facts" }, facts), frontList(migration));
 }
 
 function identitySection() {
