@@ -104,7 +104,8 @@ double rating_bound(const EmbeddingPlanResult& planned) {
 }
 
 embedding::ReplanGoal goal_of(const ReplanOptions& options) {
-  return {options.migration_weight, options.best_mode_rating, kProvenGap, options.plan.seed};
+  return {options.migration_weight, options.best_mode_rating, kProvenGap, options.plan.seed,
+          options.most_bytes};
 }
 
 // Searches between the old plan and the plans that `search` knows, and completes the result.

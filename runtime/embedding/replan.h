@@ -1,6 +1,8 @@
 // The public entry for planning a changed problem that has a plan in use.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +26,8 @@ struct ReplanOptions {
   // The old plan's rating if best mode made it for this very problem (best_mode_rating() of
   // reuse.h). If rating and tables are unchanged, nothing moves.
   std::optional<double> best_mode_rating;
+  // The answer of replan_again() moves at most so many bytes.
+  std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
 // Plans `problem` from `old`, the plan of an earlier problem. First drops removed tables from the

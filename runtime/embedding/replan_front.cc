@@ -18,13 +18,18 @@ namespace {
 using embedding::Problem;
 using embedding::SearchSpace;
 
-// Of 32 parts of the work, the planner gets 24 and the search with each weight one. Without limits
-// the planner gets the default work.
-constexpr std::uint64_t kPartsInAll = 32;
+// Of 40 parts of the work, the planner gets 24, the search with each weight one, and each search
+// for plans that move at most so many bytes three. Without limits the planner gets the default
+// work.
+constexpr std::uint64_t kPartsInAll = 40;
 constexpr std::uint64_t kPartsOfPlanner = 24;
-constexpr int kBisections = 4;
+constexpr std::uint64_t kPartsOfLimited = 3;
+constexpr std::int64_t kAnyBytes = std::numeric_limits<std::int64_t>::max();
 // Weights as multiples of the rating that the best plan gains per GiB moved.
 constexpr std::array<double, 4> kWeights{0.125, 0.5, 2, 1000};
+// Of searches for plans that move at most so many bytes: multiples of the greatest weight whose
+// plan moves more.
+constexpr std::array<double, 4> kPartsOfWeight{0.5, 1, 1.5, 2};
 
 double gib(std::int64_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(kGibibyte);
@@ -37,43 +42,38 @@ class Front {
         const ReplanOptions& options, std::shared_ptr<const SearchSpace> space)
       : problem_(std::move(problem)), old_(old), options_(options), space_(std::move(space)) {}
 
-  Status plan(double weight) {
+  Status plan(double weight, std::int64_t most_bytes = kAnyBytes) {
     ReplanOptions options = options_;
     options.migration_weight = weight;
-    const std::uint64_t parts = results_.empty() ? kPartsOfPlanner : 1;
+    options.most_bytes = most_bytes;
+    std::uint64_t parts = results_.empty() ? kPartsOfPlanner : 1;
+    if (most_bytes != kAnyBytes) parts = kPartsOfLimited;
     constexpr std::uint64_t kDefault = (kDefaultBestWork / kPartsOfPlanner + 1) * kPartsInAll;
     const std::uint64_t work = options_.plan.work_limit.value_or(kDefault);
     if (options_.plan.work_limit || !options_.plan.time_limit_s)
       options.plan.work_limit = std::max<std::uint64_t>(work / kPartsInAll * parts, 1);
     if (options.plan.time_limit_s)
       *options.plan.time_limit_s *= static_cast<double>(parts) / static_cast<double>(kPartsInAll);
-    SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
-                                 results_.empty()
-                                     ? replan_embedding(problem_, old_, options, space_)
-                                     : replan_again(results_.front(), old_, plans_, options));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        EmbeddingPlanResult result,
+        results_.empty() ? replan_embedding(problem_, old_, options, space_)
+                         : replan_again(results_.front(), old_, starts(most_bytes), options));
     work_ += result.work.work_steps;
-    if (result.plan) plans_.push_back(*result.plan);
     results_.push_back(std::move(result));
     return {};
   }
 
   const EmbeddingPlanResult& first() const { return results_.front(); }
 
-  // Bisects, on a logarithmic scale, for the least weight whose plan moves at most `bytes`.
+  // Searches for plans that move at most `bytes`, with weights about the greatest one whose
+  // plan moves more.
   Status approach(std::int64_t bytes) {
-    for (int i = 0; i < kBisections && !options_.plan.stop.stop_requested(); ++i) {
-      double above = std::numeric_limits<double>::infinity(), below = 0;
-      for (const EmbeddingPlanResult& result : results_) {
-        const double weight = result.migration->weight;
-        if (moved(result) <= bytes) {
-          above = std::min(above, weight);
-        } else {
-          below = std::max(below, weight);
-        }
-      }
-      if (!(above < std::numeric_limits<double>::infinity()) || below == 0 || below >= above)
-        return {};
-      SHARDWRIGHT_RETURN_IF_ERROR(plan(std::sqrt(below * above)));
+    double most = 0;
+    for (const EmbeddingPlanResult& result : results_)
+      if (moved(result) > bytes) most = std::max(most, result.migration->weight);
+    for (const double part : kPartsOfWeight) {
+      if (most == 0 || options_.plan.stop.stop_requested()) break;
+      SHARDWRIGHT_RETURN_IF_ERROR(plan(most * part, bytes));
     }
     return {};
   }
@@ -91,8 +91,7 @@ class Front {
 
   // Returns the plan that moves least among those within kWorthMoving of the fastest; or null.
   const EmbeddingPlanResult* cheapest_to_move() const {
-    const EmbeddingPlanResult* const fastest =
-        fastest_within(std::numeric_limits<std::int64_t>::max());
+    const EmbeddingPlanResult* const fastest = fastest_within(kAnyBytes);
     if (fastest == nullptr) return nullptr;
     const EmbeddingPlanResult* best = fastest;
     for (const EmbeddingPlanResult& result : results_) {
@@ -135,6 +134,21 @@ class Front {
   }
 
  private:
+  // Returns the plans that move at most `most_bytes`, and of the others the one that moves least.
+  std::vector<embedding::Plan> starts(std::int64_t most_bytes) const {
+    std::vector<embedding::Plan> plans;
+    const EmbeddingPlanResult* above = nullptr;
+    for (const EmbeddingPlanResult& result : results_) {
+      if (!result.plan) continue;
+      if (moved(result) <= most_bytes) {
+        plans.push_back(*result.plan);
+      } else if (above == nullptr || moved(result) < moved(*above)) {
+        above = &result;
+      }
+    }
+    if (above != nullptr) plans.push_back(*above->plan);
+    return plans;
+  }
   static std::int64_t moved(const EmbeddingPlanResult& result) {
     return result.migration->moved_bytes;
   }
@@ -148,7 +162,6 @@ class Front {
   const ReplanOptions& options_;
   std::shared_ptr<const SearchSpace> space_;
   std::vector<EmbeddingPlanResult> results_;
-  std::vector<embedding::Plan> plans_;  // of the results
   Stopwatch clock_;
   std::uint64_t work_ = 0;
 };

@@ -330,7 +330,7 @@ bool MoveAnnealer::is_better(double load) const {
 }
 
 void MoveAnnealer::note_if_better() {
-  if (!state_.is_feasible()) return;
+  if (!state_.is_feasible() || state_.moved() > parameters_.most_moved) return;
   const std::span<const RankLoad> ranks = state_.loads().ranks();
   if (!is_better(ranks[busiest_].load)) return;
   const auto busiest =

@@ -114,7 +114,8 @@ class MoveAnnealer {
   MoveAnnealer(const SearchContext& context, const MoveCosts& costs, const Allocation& home,
                MovesCount moves_count, std::uint64_t seed, const ReplanMoveParameters& parameters);
 
-  // Makes the allocation the best one if it is feasible and better.
+  // Makes the allocation the best one if it is feasible, better, and its moves cost at most
+  // `most_moved` of the parameters.
   void offer(const Allocation& allocation);
   // The best feasible allocation so far.
   const std::optional<CostedAllocation>& best() const { return best_; }

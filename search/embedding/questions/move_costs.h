@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct ReplanMoveParameters {
   // longer than the cooling before. Long coolings find plans that are farther from their start.
   std::uint64_t first_steps = 100;
   double step_growth = 1.5;
-  std::uint64_t most_steps = 4'000'000;  // of one cooling
+  std::uint64_t most_steps = 4'000'000;                         // of one cooling
+  double most_moved = std::numeric_limits<double>::infinity();  // cost of moves of the best one
   // Temperatures relative to the cost of the best allocation. Successive coolings begin at
   // successive values of `hot`; all end at `cold`.
   std::array<double, 5> hot{0.0001, 0.01, 0.001, 0.00001, 0.1};

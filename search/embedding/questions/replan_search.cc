@@ -166,10 +166,13 @@ std::int64_t ReplanSearch::moved_bytes(const Plan& plan) const {
   return moved;
 }
 
-// Makes the plan best_ if it is valid and, with `only_if_better`, better than best_.
+// Makes the plan best_ if it is valid, moves at most goal_.most_bytes and, with `only_if_better`,
+// is better than best_.
 void ReplanSearch::take(const Plan& plan, bool only_if_better) {
   constexpr double kEqual = 1e-9;  // relative
-  Best now{plan, evaluate(*problem_, available_, plan), 0, moved_bytes(plan)};
+  Best now{plan, {}, 0, moved_bytes(plan)};
+  if (now.moved_bytes > goal_.most_bytes) return;
+  now.evaluation = evaluate(*problem_, available_, plan);
   now.cost = cost(now.evaluation.rating, now.moved_bytes);
   if (!now.evaluation.valid()) return;
   if (best_ && only_if_better) {
@@ -253,8 +256,10 @@ void ReplanSearch::search_moves(const std::vector<Plan>& starts, double rating_b
   if (!model.status().ok()) return;
   const bool has_weight = goal_.migration_weight > 0;
   const HeldPlan held = old_.held(has_weight ? goal_.migration_weight : weight_among_equal());
+  ReplanMoveParameters parameters;
+  if (has_weight) parameters.most_moved = cost(0, goal_.most_bytes);
   MoveSearch search(model, held, has_weight ? MovesCount::kInCost : MovesCount::kAmongEqual, home,
-                    goal_.seed);
+                    goal_.seed, parameters);
   for (const Plan& plan : plans)
     search.offer(plan);
   search.run(rating_bound, budget);

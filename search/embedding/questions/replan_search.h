@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +30,8 @@ struct ReplanGoal {
   // Without a weight, nothing moves if the best plan rates lower by at most this fraction.
   double close_enough = 0;
   std::uint64_t seed = 0;
+  // The answer moves at most so many bytes.
+  std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
 // Returns true if both have the same option on the same ranks.

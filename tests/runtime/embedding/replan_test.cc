@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/embedding/evaluate.h"
+#include "runtime/embedding/replan_front.h"
 #include "search/embedding/questions/old_plan.h"
 #include "tests/support/embedding/embedding_builders.h"
 
@@ -16,6 +18,7 @@ namespace shardwright::replan_test {
 namespace {
 
 using namespace shardwright;
+using embedding::Assignment;
 using embedding::ComputeKernel;
 using embedding::OldPlan;
 using embedding::Problem;
@@ -208,6 +211,55 @@ TEST_CASE("replan: a weight trades rating for bytes") {
     last_moved = result->migration->moved_bytes;
   }
   CHECK(last_moved == 0);
+}
+
+TEST_CASE("replan: a table changes without moving bytes only if that lowers the rating") {
+  ProblemSpec spec = tables(24, 8);
+  const std::vector<PlanEntry> old = planned(make(spec));
+  for (std::size_t i = 0; i < 3; ++i)
+    spec.tables[i].num_embeddings *= 3;
+  const auto problem = make(spec);
+  for (const double weight : {0.0, 0.001}) {
+    CAPTURE(weight);
+    const EmbeddingPlanResult result = replan_embedding(problem, old, weighing(weight)).value();
+    const OldPlan matched = OldPlan::make(result.search_space, old).value();
+    for (std::size_t i = 0; i < result.plan->size(); ++i) {
+      const Assignment& now = (*result.plan)[i];
+      const Assignment& before = matched.assignment(now.option->table);
+      if (matched.is_kept(now) || matched.bytes_to_move(now) > 0 || before.option == nullptr)
+        continue;
+      embedding::PlanCopies copies;
+      embedding::PlanEdit edit(*result.plan);
+      edit.set(i, before);
+      const embedding::Evaluation undone =
+          embedding::evaluate(*problem, result.reservation->topology, edit.publish(copies));
+      CHECK((!undone.valid() || undone.rating > *result.best_rating));
+    }
+  }
+}
+
+TEST_CASE(
+    "replan on a front: the answer and every line keep within the bytes, and none beats another") {
+  ProblemSpec spec = tables(24, 8);
+  const std::vector<PlanEntry> old = planned(make(spec));
+  spec.tables[0].num_embeddings *= 5;
+  spec.tables[7].num_embeddings *= 4;
+  const auto problem = make(spec);
+  for (const std::int64_t most : {std::int64_t{0}, 2 * kTableBytes, 100 * kTableBytes}) {
+    CAPTURE(most);
+    const auto result = replan_on_front(problem, old, weighing(0), most);
+    if (!result.ok()) {
+      CHECK(result.error().where == "max_move");
+      continue;
+    }
+    CHECK(result->migration->moved_bytes <= most);
+    CHECK(result->front_bytes == most);
+    CHECK(*result->front_bound <= *result->best_rating);
+    for (std::size_t i = 1; i < result->front.size(); ++i) {
+      CHECK(result->front[i].moved_bytes > result->front[i - 1].moved_bytes);
+      CHECK(result->front[i].rating < result->front[i - 1].rating);
+    }
+  }
 }
 
 TEST_CASE("replan: invalid weights are refused") {
