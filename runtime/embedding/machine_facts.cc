@@ -89,8 +89,9 @@ std::optional<std::string> other_machine(const PlanDocument& document, const Pro
   std::string made_for, instead;
   const auto compare = [&](const MachineFacts& facts, const MachineFacts& others, bool is_file) {
     for (const auto& [fact, value] : facts) {
-      const auto other = std::find_if(others.begin(), others.end(),
-                                      [&](const auto& entry) { return entry.first == fact; });
+      const auto other =
+          std::find_if(others.begin(), others.end(),
+                       [&name = fact](const auto& entry) { return entry.first == name; });
       if (other != others.end() && (other->second == value || !is_file)) continue;
       if (fact == "gpu") continue;  // its figures are compared
       const std::string mine = phrase(fact, value);

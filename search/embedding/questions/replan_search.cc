@@ -169,14 +169,14 @@ std::int64_t ReplanSearch::moved_bytes(const Plan& plan) const {
 // Makes the plan best_ if it is valid, moves at most goal_.most_bytes and, with `only_if_better`,
 // is better than best_.
 void ReplanSearch::take(const Plan& plan, bool only_if_better) {
-  constexpr double kEqual = 1e-9;  // relative
+  constexpr double kSameCost = 1e-9;  // relative
   Best now{plan, {}, 0, moved_bytes(plan)};
   if (now.moved_bytes > goal_.most_bytes) return;
   now.evaluation = evaluate(*problem_, available_, plan);
   now.cost = cost(now.evaluation.rating, now.moved_bytes);
   if (!now.evaluation.valid()) return;
   if (best_ && only_if_better) {
-    const bool is_equal = std::abs(now.cost - best_->cost) <= kEqual * std::abs(best_->cost);
+    const bool is_equal = std::abs(now.cost - best_->cost) <= kSameCost * std::abs(best_->cost);
     if (is_equal ? now.moved_bytes >= best_->moved_bytes : now.cost > best_->cost) return;
   }
   best_ = std::move(now);
