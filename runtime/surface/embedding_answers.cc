@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/text/printable.h"
+#include "runtime/embedding/audit.h"
 #include "runtime/embedding/balance.h"
 #include "runtime/embedding/explain.h"
 #include "runtime/embedding/identity.h"
@@ -25,11 +26,14 @@
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/io/embedding/answers_json.h"
+#include "runtime/io/embedding/log_problem_json.h"
 #include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/planner_log_reader.h"
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/embedding/verify_file.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/kinds/document_kind.h"
+#include "runtime/report/embedding/audit_text.h"
 #include "runtime/report/embedding/changes_text.h"
 #include "runtime/report/embedding/explain_text.h"
 #include "runtime/report/embedding/plan_text.h"
@@ -575,6 +579,40 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
   return answer_of(std::make_shared<const PlanDiff>(std::move(diff).value()),
                    page_of(std::make_shared<const PlanDocument>(std::move(before)),
                            std::make_shared<const PlanDocument>(std::move(after))));
+}
+
+Result<Answer> answer(const AuditRequest& request, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.log.read(watch.read));
+  Result<PlannerLog> log = read_planner_log(text, request.plan_number);
+  if (!log.ok()) return request.log.locate(log.error());
+  watch.log.info("read " + std::to_string(log->tables.size()) + " tables, " +
+                 std::to_string(log->ranks.size()) + " ranks");
+  if (watch.note && log->num_plans > 1 && !request.plan_number) {
+    watch.note("the log has " + std::to_string(log->num_plans) + " plans; the last one, of line " +
+               std::to_string(log->line) + ", is judged");
+  }
+  AuditOptions options = request.options;
+  options.plan = watched(request.options.plan, watch);
+  Result<Audit> audited = audit_log(*log, options);
+  if (!audited.ok()) return request.log.locate(audited.error());
+  const auto audit = std::make_shared<const Audit>(std::move(audited).value());
+  Answer answer;
+  if (request.problem) {
+    answer.files.emplace_back(*request.problem, [audit](const TextSink& sink) {
+      write_log_problem(*audit->problem, sink);
+    });
+  }
+  if (request.plan) {
+    answer.files.emplace_back(*request.plan, [audit](const TextSink& sink) {
+      write_log_plan(*audit->problem, audit->plan, sink);
+    });
+  }
+  answer.write_json = [audit](const TextSink& sink) { write_json(audit->answer, sink); };
+  answer.text = [audit](const TextForm& form) { return audit_report(audit->answer, form.width); };
+  answer.summary = audit_summary(audit->answer);
+  answer.write_page =
+      page_of("audit", answer.write_json, [text = answer.text] { return text({}); });
+  return answer;
 }
 
 Result<Answer> answer(const EnumerateRequest& request, const Watch& watch) {
