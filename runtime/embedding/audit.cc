@@ -160,9 +160,9 @@ std::size_t moved_shards(const std::vector<TableMove>& moves) {
   return moved;
 }
 
-// Plans anew from the plan of the log. Absent without a plan; `why` then says why.
+// Plans anew from the plan of the log, and sets `plan`. Absent without a plan; `why` then says why.
 Result<std::optional<AuditAnswer::Best>> best_of(const Judged& judged, const PlanOptions& options,
-                                                 std::optional<std::string>& why) {
+                                                 Plan& plan, std::optional<std::string>& why) {
   ReplanOptions replan{options, 0, std::nullopt};
   if (replan.plan.time_limit_s) *replan.plan.time_limit_s /= 2;  // there are two questions
   Result<EmbeddingPlanResult> planned =
@@ -187,6 +187,8 @@ Result<std::optional<AuditAnswer::Best>> best_of(const Judged& judged, const Pla
   best.moved_bytes = planned->migration->moved_bytes;
   best.perf_by_rank = planned->evaluation.perf_ms_by_rank;
   best.stopped_by = planned->stopped_by;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      plan, plan_of_entries(judged.space, entries_of(*judged.problem, *planned->plan)));
   return std::optional(std::move(best));
 }
 
@@ -200,15 +202,16 @@ std::string place_text(const Assignment& assignment) {
          (ranks.size() == 1 ? "rank " : "ranks ") + format_ranges(ranks, kRankColumns);
 }
 
-Status find_changes(const Judged& judged, const AuditOptions& options, double best,
-                    const Plan& plan, AuditAnswer& answer) {
+Status find_changes(const Judged& judged, const AuditOptions& options, const Plan& plan,
+                    const Plan& best, double best_rating, AuditAnswer& answer) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Reservation reservation,
                                reserve_embedding(*judged.problem));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const OldPlan old, OldPlan::make(judged.space, judged.entries));
   Budget budget(options.plan.work_limit.value_or(kDefaultBestWork), options.plan.time_limit_s,
                 options.plan.stop);
-  const embedding::PlanChanges found = find_fewest_changes(
-      *judged.space, reservation.topology, old, plan, best * (1 + options.within), budget);
+  const embedding::PlanChanges found =
+      find_fewest_changes(*judged.space, reservation.topology, old, plan, best,
+                          best_rating * (1 + options.within), budget);
   answer.within = options.within;
   answer.reaches = found.reaches;
   for (const embedding::PlanChange& change : found.changes) {
@@ -288,11 +291,14 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
                 column_of(fit.communication, *judged.problem),
                 column_of(fit.total, *judged.problem), column_of(fit.memory, *judged.problem)};
   answer.unknown = unknown_of(log, answer);
-  SHARDWRIGHT_ASSIGN_OR_RETURN(answer.same_options, best_of(judged, options.plan, answer.why));
+  Plan best_plan;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(answer.same_options,
+                               best_of(judged, options.plan, best_plan, answer.why));
   if (fit.explains()) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(judged, with_all_options(log, fit));
     SHARDWRIGHT_ASSIGN_OR_RETURN(audit.plan, plan_of_entries(judged.space, judged.entries));
-    SHARDWRIGHT_ASSIGN_OR_RETURN(answer.all_options, best_of(judged, options.plan, answer.why));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(answer.all_options,
+                                 best_of(judged, options.plan, best_plan, answer.why));
   } else {
     answer.why = "TorchRec's formulas explain the times of " +
                  std::to_string(log.tables.size() - fit.total.not_followed.size()) + " of " +
@@ -302,7 +308,8 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
   const std::optional<AuditAnswer::Best>& best =
       answer.all_options ? answer.all_options : answer.same_options;
   if (best)
-    SHARDWRIGHT_RETURN_IF_ERROR(find_changes(judged, options, best->rating, audit.plan, answer));
+    SHARDWRIGHT_RETURN_IF_ERROR(
+        find_changes(judged, options, audit.plan, best_plan, best->rating, answer));
   audit.problem = judged.problem;
   return audit;
 }

@@ -31,13 +31,13 @@ struct PlanChanges {
 
 // Looks for few changes of `plan` after which no rank is above `wanted` and no memory is exceeded.
 // Forward: the slowest rank gives up the table, and with the option and ranks, that lower the sum
-// of all loads above `wanted` most. Backward: changes that are not needed are taken back. Last, the
-// changes are ordered by gain. Ends early, without `reaches`, if no single change of a table of the
-// slowest rank helps, or with the budget. `old`: the plan as OldPlan. Options of the changes are of
-// `space`. Precondition: every table of `plan` has its option in the space's problem.
+// of squares of loads above `wanted` most. Backward: changes that are not needed are taken back,
+// small tables first. This begins from `plan`; if that gets stuck, from the tables that `best` cuts
+// differently; at last, from all of `best`. The changes are ordered by gain. `old`: `plan` as
+// OldPlan. Preconditions: the options of both plans are of `space`; `best` rates at most `wanted`.
 // Cost: O(changes x options of the tables of a rank x shards x ranks).
 PlanChanges find_fewest_changes(const SearchSpace& space, const Topology& available,
-                                const OldPlan& old, const Plan& plan, double wanted,
-                                Budget& budget);
+                                const OldPlan& old, const Plan& plan, const Plan& best,
+                                double wanted, Budget& budget);
 
 }  // namespace shardwright::embedding
