@@ -84,8 +84,7 @@ AuditAnswer::AsRun as_run(const PlannerLog& log, const Problem& problem, const P
     const double recomputed = run.perf_by_rank[rank];
     sum += recomputed;
     run.printed_perf_by_rank.push_back(printed);
-    run.hbm_by_rank.push_back(evaluation.storage_by_rank[rank].hbm.value() + run.dense_hbm +
-                              run.input_hbm);
+    run.hbm_by_rank.push_back(printed_bytes(log.ranks[rank].hbm_gib));
     const double off = std::abs(printed - recomputed);
     run.largest_difference = std::max(run.largest_difference, off);
     if (off > run.precision)
@@ -285,6 +284,8 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
   Audit audit;
   AuditAnswer& answer = audit.answer;
   SHARDWRIGHT_ASSIGN_OR_RETURN(audit.plan, plan_of_entries(judged.space, judged.entries));
+  answer.tables = log.tables;
+  answer.ranks = log.ranks;
   answer.as_run = as_run(log, *judged.problem, audit.plan);
   answer.inferred = constants_of(log, fit);
   answer.fit = {column_of(fit.compute, *judged.problem),
@@ -294,11 +295,14 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
   Plan best_plan;
   SHARDWRIGHT_ASSIGN_OR_RETURN(answer.same_options,
                                best_of(judged, options.plan, best_plan, answer.why));
-  if (fit.explains()) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(judged, with_all_options(log, fit));
+  Result<Judged> all = with_all_options(log, fit);
+  if (fit.explains() && all.ok()) {
+    judged = std::move(all).value();
     SHARDWRIGHT_ASSIGN_OR_RETURN(audit.plan, plan_of_entries(judged.space, judged.entries));
     SHARDWRIGHT_ASSIGN_OR_RETURN(answer.all_options,
                                  best_of(judged, options.plan, best_plan, answer.why));
+  } else if (fit.explains()) {
+    answer.why = all.error().to_string();
   } else {
     answer.why = "TorchRec's formulas explain the times of " +
                  std::to_string(log.tables.size() - fit.total.not_followed.size()) + " of " +

@@ -112,6 +112,8 @@ struct AuditAnswer {
   double within = 0;            // what they reach: the best rating but for this part of it
   bool reaches = false;
   std::vector<std::string> unknown;  // what the log cannot tell, in sentences
+  std::vector<LoggedTable> tables;   // as the log has them
+  std::vector<LoggedRank> ranks;
 };
 
 struct Audit {

@@ -273,14 +273,16 @@ Result<std::int64_t> ranks_per_host(const PlannerLog& log, const KnownConstants&
   std::int64_t hosts = known.ranks_per_host.value_or(0);
   from = hosts == 0 ? InferredFrom::kDefault : InferredFrom::kFlag;
   for (const LoggedTable& table : log.tables) {
-    if (table.sharding_type != ShardingType::kTableRowWise) continue;
-    const auto host = static_cast<std::int64_t>(table.ranks.size());
+    const bool is_grid = table.sharding_type == ShardingType::kGridShard;
+    if (table.sharding_type != ShardingType::kTableRowWise && !is_grid) continue;
+    const std::int64_t blocks = is_grid ? table.columns / table.shard_columns : 1;
+    const std::int64_t host = static_cast<std::int64_t>(table.ranks.size()) / blocks;
     if (hosts != 0 && hosts != host) {
       return invalid_input(
           from == InferredFrom::kFlag ? "ranks_per_host" : "line " + std::to_string(table.line),
           "table " + quoted(table.name) + " of line " + std::to_string(table.line) +
-              " is table_row_wise on " + std::to_string(host) +
-              " ranks, so a host has as many, not " + std::to_string(hosts));
+              " fills hosts of " + std::to_string(host) + " ranks, not of " +
+              std::to_string(hosts));
     }
     if (hosts == 0) from = InferredFrom::kLog;
     hosts = host;

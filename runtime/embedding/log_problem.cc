@@ -72,7 +72,8 @@ void set_memory(const PlannerLog& log, ProblemSpec& spec) {
     fullest = std::max(fullest, rank.hbm_gib);
     fullest_ddr = std::max(fullest_ddr, rank.ddr_gib);
   }
-  const double planning = log.planning_hbm.value_or(fullest);
+  // A plan that runs has room, whatever its planner thought.
+  const double planning = std::max(log.planning_hbm.value_or(0), fullest);
   const double reserved = log.reserved_hbm.value_or(0);
   spec.reservation.type = embedding::ReservationSpec::Type::kFixed;
   spec.reservation.percentage = reserved > 0 ? reserved / (planning + reserved) : 0;
@@ -80,7 +81,7 @@ void set_memory(const PlannerLog& log, ProblemSpec& spec) {
     spec.topology.hbm_cap_bytes = printed_bytes(planning + reserved + 2 * kPrintedHalfUnit);
     spec.memory.reserved_bytes.hbm = {printed_bytes(log.dense.hbm + log.inputs.hbm)};
   }
-  spec.topology.ddr_cap_bytes = printed_bytes(log.planning_ddr.value_or(fullest_ddr));
+  spec.topology.ddr_cap_bytes = printed_bytes(std::max(log.planning_ddr.value_or(0), fullest_ddr));
   spec.memory.reserved_bytes.ddr = {printed_bytes(log.dense.ddr + log.inputs.ddr)};
 }
 
@@ -165,11 +166,17 @@ ProblemSpec problem_of_log(const PlannerLog& log, const LogConstants& constants,
   spec.sharder.pooled_reduce_scatter = {constants.reduction, constants.reduction};
   spec.storage_estimator.pipeline_type = constants.pipeline_type;
   set_memory(log, spec);
-  std::unordered_map<std::string, int> rows_of;  // by name: constraints are by name alone
+  std::unordered_map<std::string, const Table*> first_of;  // by module
+  std::unordered_map<std::string, int> rows_of;            // by name: constraints are by name alone
   spec.tables.reserve(log.tables.size());
   for (const LoggedTable& logged : log.tables) {
     Table& table = spec.tables.emplace_back(table_of(logged, constants, same_types));
     if (const int row = ++rows_of[table.name]; row > 1) table.name += "#" + std::to_string(row);
+    // Tables of a module agree in their kind; weights of processed features are by table.
+    const Table& first = *first_of.emplace(table.module, &table).first->second;
+    if (first.kind != table.kind || first.weighted != table.weighted ||
+        first.feature_processed != table.feature_processed)
+      table.module += "#2";
   }
   return spec;
 }

@@ -29,7 +29,7 @@ struct LoggedTime {
   double total = 0;
   // In the order of embedding::Perf: forward compute, forward communication, backward compute,
   // backward communication, prefetch.
-  std::array<double, 5> parts{};
+  std::vector<double> parts{0, 0, 0, 0, 0};
   std::array<double, 5> half_units{};  // how far the printed parts may be off
 };
 
@@ -57,6 +57,11 @@ struct LoggedTable {
   std::vector<std::int64_t> batch_sizes;  // by feature; empty if not printed
 };
 
+struct LoggedShards {
+  embedding::ShardingType type = embedding::ShardingType::kTableWise;
+  std::int64_t count = 0;
+};
+
 // A row of the section of ranks.
 struct LoggedRank {
   LoggedTime time;
@@ -65,7 +70,7 @@ struct LoggedRank {
   double hbm_share = 0;  // of the planner's HBM, in whole percent
   double input_mib = 0;
   double output_mib = 0;
-  std::vector<std::pair<embedding::ShardingType, std::int64_t>> shards;
+  std::vector<LoggedShards> shards;
 };
 
 // One plan of a log. Memory is in GiB, printed with three decimals; absent if the log is cut before

@@ -417,7 +417,7 @@ void describe(AuditRequest& request, Fields& fields) {
       .bandwidth("inter_host_bw", known.inter_host_bw,
                  "Bandwidth of a rank to other hosts, such as 50GB/s")
       .in(kCosts);
-  fields.bandwidth("mem_bw", known.memory_bw, "Bandwidth of HBM; of DDR on a CPU").in(kCosts);
+  fields.bandwidth("hbm_mem_bw", known.memory_bw, "Bandwidth of HBM; of DDR on a CPU").in(kCosts);
   fields.choice("weights", known.weights, "Data type of the tables").in(kCosts);
   fields.choice("communication", known.communication, "Data type of all-to-all").in(kCosts);
   fields.choice("reduction", known.reduction, "Data type of reduce-scatter").in(kCosts);

@@ -290,6 +290,49 @@ JsonShape sweep_shape() {
       .says("What `sweep` answers: one entry of `points` for each machine.");
 }
 
+static void describe(JsonMembers& members, LoggedTime& time) {
+  members.required("total", time.total).required("parts", time.parts);
+}
+
+static void describe(JsonMembers& members, LoggedTable& table) {
+  members.required("line", table.line)
+      .required("table", table.name)
+      .required("module", table.module)
+      .required("sharding_type", table.sharding_type)
+      .required("compute_kernel", table.compute_kernel)
+      .required("perf", table.time)
+      .required("hbm", table.storage_gib.hbm, "GiB.")
+      .required("ddr", table.storage_gib.ddr)
+      .required("ssd", table.storage_gib.ssd)
+      .required("load_factor", table.load_factor)
+      .required("pooling_factor", table.pooling_factor)
+      .required("num_poolings", table.num_poolings)
+      .required("num_indices", table.num_indices)
+      .required("pooled", table.is_pooled)
+      .required("weighted", table.is_weighted)
+      .required("sharder", table.sharder)
+      .required("num_features", table.num_features)
+      .required("columns", table.columns)
+      .required("shard_columns", table.shard_columns)
+      .required("rows", table.rows)
+      .required("ranks", table.ranks)
+      .required("batch_sizes", table.batch_sizes);
+}
+
+static void describe(JsonMembers& members, LoggedShards& shards) {
+  members.required("sharding_type", shards.type).required("shards", shards.count);
+}
+
+static void describe(JsonMembers& members, LoggedRank& rank) {
+  members.required("perf", rank.time)
+      .required("hbm", rank.hbm_gib, "GiB.")
+      .required("hbm_share", rank.hbm_share, "Percent.")
+      .required("ddr", rank.ddr_gib)
+      .required("input", rank.input_mib, "MiB.")
+      .required("output", rank.output_mib)
+      .required("shards", rank.shards);
+}
+
 static void describe(JsonMembers& members, AuditAnswer::Difference& difference) {
   members.required("rank", difference.rank)
       .required("printed", difference.printed)
@@ -406,6 +449,10 @@ void describe(JsonMembers& members, AuditAnswer& audit) {
       .required("reaches", audit.reaches)
       .line()
       .required("unknown", audit.unknown, "What the log cannot tell.")
+      .line()
+      .rows("tables", audit.tables, true, "The columns of the log; times in milliseconds.")
+      .line()
+      .rows("ranks", audit.ranks, true)
       .line();
 }
 

@@ -183,11 +183,12 @@ bool read_shard_counts(std::string_view cell, LoggedRank& rank) {
   if (cell.empty()) return true;
   const auto words = split(cell, ' ');
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
-    auto& [type, shards] = rank.shards.emplace_back();
+    LoggedShards& shards = rank.shards.emplace_back();
     const auto given = count(words[i + 1], 0, std::int64_t{1} << 40);
     if (!words[i].ends_with(':') || !given) return false;
-    if (!read_sharding_type(words[i].substr(0, words[i].size() - 1), type)) return false;
-    shards = *given;
+    if (!read_sharding_type(words[i].substr(0, words[i].size() - 1), shards.type))
+      return false;
+    shards.count = *given;
   }
   return words.size() % 2 == 0;
 }
