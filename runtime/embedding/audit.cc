@@ -283,10 +283,10 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(Judged judged, with_same_options(log, fit.constants));
   Audit audit;
   AuditAnswer& answer = audit.answer;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(audit.plan, plan_of_entries(judged.space, judged.entries));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(Plan plan, plan_of_entries(judged.space, judged.entries));
   answer.tables = log.tables;
   answer.ranks = log.ranks;
-  answer.as_run = as_run(log, *judged.problem, audit.plan);
+  answer.as_run = as_run(log, *judged.problem, plan);
   answer.inferred = constants_of(log, fit);
   answer.fit = {column_of(fit.compute, *judged.problem),
                 column_of(fit.communication, *judged.problem),
@@ -298,24 +298,37 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
   Result<Judged> all = with_all_options(log, fit);
   if (fit.explains() && all.ok()) {
     judged = std::move(all).value();
-    SHARDWRIGHT_ASSIGN_OR_RETURN(audit.plan, plan_of_entries(judged.space, judged.entries));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(plan, plan_of_entries(judged.space, judged.entries));
     SHARDWRIGHT_ASSIGN_OR_RETURN(answer.all_options,
                                  best_of(judged, options.plan, best_plan, answer.why));
   } else if (fit.explains()) {
     answer.why = all.error().to_string();
   } else {
-    answer.why = "TorchRec's formulas explain the times of " +
-                 std::to_string(log.tables.size() - fit.total.not_followed.size()) + " of " +
-                 format_plural(log.tables.size(), "table") +
+    const auto follow = std::count(fit.follows.begin(), fit.follows.end(), true);
+    answer.why = "TorchRec's formulas explain time and memory of " + std::to_string(follow) +
+                 " of " + format_plural(log.tables.size(), "table") +
                  " only, so options that the log does not have cannot be costed";
   }
   const std::optional<AuditAnswer::Best>& best =
       answer.all_options ? answer.all_options : answer.same_options;
   if (best)
     SHARDWRIGHT_RETURN_IF_ERROR(
-        find_changes(judged, options, audit.plan, best_plan, best->rating, answer));
+        find_changes(judged, options, plan, best_plan, best->rating, answer));
   audit.problem = judged.problem;
+  audit.plan = std::move(judged.entries);
   return audit;
+}
+
+Result<EmbeddingPlanResult> plan_of_audit(const Audit& audit) {
+  EmbeddingPlanResult result;
+  result.problem = audit.problem;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(result.search_space, enumerate_embedding(audit.problem));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(result.reservation, reserve_embedding(*audit.problem));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(result.plan, plan_of_entries(result.search_space, audit.plan));
+  result.evaluation = evaluate(*audit.problem, result.reservation->topology, *result.plan);
+  result.best_rating = result.evaluation.rating;
+  result.reused = true;
+  return result;
 }
 
 }  // namespace shardwright

@@ -9,13 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/embedding/plan.h"
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "core/stop_reason.h"
 #include "runtime/embedding/log_fit.h"
 #include "runtime/embedding/options.h"
+#include "runtime/embedding/plan_result.h"
 #include "runtime/embedding/planner_log.h"
 
 namespace shardwright {
@@ -120,7 +121,7 @@ struct Audit {
   AuditAnswer answer;
   // The problem of `all_options`, or of `same_options` without that, and the plan of the log.
   std::shared_ptr<const embedding::Problem> problem;
-  embedding::Plan plan;
+  std::vector<PlanEntry> plan;
 };
 
 // Judges the plan of a log: recomputes its ranks, plans its tables again with the options that they
@@ -130,5 +131,9 @@ struct Audit {
 // the line of a table that cannot be as printed, or with the option; kStopped before the first
 // plan. Thread safety: may be called from any number of threads at once.
 Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options);
+
+// Returns the plan of the log as a plan of its problem, at TorchRec's costs, for a plan file.
+// Errors: kInvalidInput if the problem has no option that the log has.
+Result<EmbeddingPlanResult> plan_of_audit(const Audit& audit);
 
 }  // namespace shardwright

@@ -140,7 +140,8 @@ class Votes {
 // multiples of ever smaller steps in GiB/s and GB/s.
 double round_bandwidth(std::pair<double, double> interval, double usual) {
   const double low = 1 / interval.second;
-  const double high = interval.first > 0 ? 1 / interval.first : low;
+  const double high =
+      interval.first > 0 ? 1 / interval.first : std::numeric_limits<double>::infinity();
   if (usual >= low && usual <= high) return usual;
   for (const double step : {100.0, 50.0, 10.0, 5.0, 1.0, 0.5, 0.25, 0.1, 0.05, 0.01}) {
     for (const double unit : {0x1p30 / 1000, 1e9 / 1000}) {
@@ -344,8 +345,7 @@ void compare(const PlannerLog& log, const std::vector<ShardCost>& costs, LogFit&
     note(1, parts[1] + parts[3], time.parts[1] + time.parts[3],
          time.half_units[1] + time.half_units[3]);
     const bool has_time = note(2, total, time.total, kPrintedHalfUnit);
-    note(3, gib, printed_gib, 2 * kPrintedHalfUnit);
-    fit.follows[i] = has_time;
+    fit.follows[i] = note(3, gib, printed_gib, 2 * kPrintedHalfUnit) && has_time;
   }
   for (std::size_t column = 0; column < columns.size(); ++column)
     summarise(std::move(deviations[column]), *columns[column]);

@@ -603,8 +603,11 @@ Result<Answer> answer(const AuditRequest& request, const Watch& watch) {
     });
   }
   if (request.plan) {
-    answer.files.emplace_back(*request.plan, [audit](const TextSink& sink) {
-      write_log_plan(*audit->problem, audit->plan, sink);
+    Result<EmbeddingPlanResult> plan = plan_of_audit(*audit);
+    if (!plan.ok()) return request.log.locate(plan.error());
+    const auto result = std::make_shared<const EmbeddingPlanResult>(std::move(plan).value());
+    answer.files.emplace_back(*request.plan, [result](const TextSink& sink) {
+      write_plan(*result->problem, *result, {}, sink);
     });
   }
   answer.write_json = [audit](const TextSink& sink) { write_json(audit->answer, sink); };

@@ -1,10 +1,10 @@
 #include "runtime/io/embedding/log_problem_json.h"
 
-#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
-#include "runtime/io/embedding/plan_json.h"
 #include "runtime/io/json/json_writer.h"
-#include "search/embedding/questions/old_plan.h"
 
 namespace shardwright {
 namespace {
@@ -107,23 +107,6 @@ void write_log_problem(const embedding::Problem& problem, const TextSink& sink) 
   for (const embedding::Table& table : spec.tables)
     write_constraints(table, json);
   json.end_object().new_line().end_object().finish();
-}
-
-void write_log_plan(const embedding::Problem& problem, const embedding::Plan& plan,
-                    const TextSink& sink) {
-  JsonWriter json(sink);
-  json.begin_object().new_line().member("format", kPlanFormat).key("plan").begin_array();
-  for (const PlanEntry& entry : embedding::entries_of(problem, plan)) {
-    json.new_line().begin_object();
-    json.member("table", entry.table)
-        .member("module", entry.module)
-        .member("sharding_type", to_name(entry.sharding_type))
-        .member("compute_kernel", to_name(entry.compute_kernel));
-    if (entry.load_factor) json.member("load_factor", *entry.load_factor);
-    write_list("ranks", entry.ranks, json);
-    json.end_object();
-  }
-  json.new_line().end_array().new_line().end_object().finish();
 }
 
 }  // namespace shardwright

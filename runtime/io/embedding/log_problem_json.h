@@ -1,7 +1,6 @@
-// Writes the problem and the plan that a planner's log tells of.
+// Writes the problem that a planner's log tells of.
 #pragma once
 
-#include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
 #include "runtime/io/text_sink.h"
 
@@ -10,9 +9,5 @@ namespace shardwright {
 // Writes a problem file with the members that problem_of_log() sets. Tables must have names that
 // are unique in the problem, since constraints are by name. O(tables).
 void write_log_problem(const embedding::Problem& problem, const TextSink& sink);
-
-// Writes a plan file without claims: options and ranks alone. O(shards).
-void write_log_plan(const embedding::Problem& problem, const embedding::Plan& plan,
-                    const TextSink& sink);
 
 }  // namespace shardwright

@@ -99,12 +99,12 @@ double half_unit_of(std::string_view text, double value) {
   return unit / 2;
 }
 
-// Reads "1.5 (0.3,1,0.2,0,0)". Releases before 1.0 print no prefetch.
+// Reads "1.5 (0.3,1,0.2,0,0)".
 bool read_time(std::string_view cell, LoggedTime& time) {
   const auto [total, inner] = bracketed(cell);
   const auto parts = split(inner, ',');
   const std::optional<double> sum = amount(total);
-  if (!sum || parts.size() < 4 || parts.size() > time.parts.size()) return false;
+  if (!sum || parts.size() != time.parts.size()) return false;
   time.total = *sum;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::optional<double> part = amount(parts[i]);
@@ -120,7 +120,7 @@ std::optional<double> gigabytes(std::string_view text) {
   return amount(text);
 }
 
-// Reads "(1.5 GB, 0.0 GB)", with a third size from TorchRec 1.5 on.
+// Reads "(1.5 GB, 0.0 GB)", to which TorchRec 1.9.2 adds the SSD.
 bool read_storage(std::string_view cell, embedding::PerTier<double>& storage) {
   const auto sizes = split(bracketed(cell).second, ',');
   if (sizes.size() < 2 || sizes.size() > 3) return false;
