@@ -11,6 +11,7 @@
 #include "runtime/embedding/replan.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/report/text/format.h"
+#include "search/embedding/compat/perf_estimator.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/questions/fewest_changes.h"
 #include "search/embedding/questions/old_plan.h"
@@ -329,6 +330,63 @@ Result<EmbeddingPlanResult> plan_of_audit(const Audit& audit) {
   result.best_rating = result.evaluation.rating;
   result.reused = true;
   return result;
+}
+
+FailedAnswer explain_failed(const FailedPlanning& failed) {
+  const auto ranks = static_cast<double>(failed.ranks);
+  FailedAnswer answer{failed, std::nullopt, 0, "", {}};
+  const auto size = [](double gib) { return format_bytes(Bytes(printed_bytes(gib))); };
+  const double hbm = failed.needed.hbm - failed.available.hbm;
+  const double ddr = failed.needed.ddr - failed.available.ddr;
+  if (hbm <= 0 && ddr <= 0) {
+    answer.reason =
+        "the tables need " + size(failed.needed.hbm) + " HBM and " + size(failed.needed.ddr) +
+        " DDR, which all ranks together have, but TorchRec's search found no ranks for the shards";
+    answer.remedies = {
+        "plan with `shardwright plan` in best mode, which packs shards that TorchRec "
+        "does not",
+        "allow more sharding types and kernels for the largest tables"};
+    return answer;
+  }
+  answer.tier = hbm > 0 ? embedding::MemoryTier::kHbm : embedding::MemoryTier::kDdr;
+  const double missing = hbm > 0 ? hbm : ddr;
+  const double needed = failed.needed[*answer.tier];
+  const double available = failed.available[*answer.tier];
+  const std::string tier(label_of(*answer.tier));
+  answer.missing_bytes = printed_bytes(missing);
+  answer.reason = "the tables need at least " + size(needed) + " " + tier + ", and " +
+                  format_plural(static_cast<std::uint64_t>(failed.ranks), "rank") + " have " +
+                  size(available) + " for them: " + size(missing) + " are missing";
+  if (available > 0) {
+    answer.remedies.push_back(
+        "use " +
+        std::to_string(static_cast<std::int64_t>(std::ceil(needed / (available / ranks)))) +
+        " ranks instead of " + std::to_string(failed.ranks));
+  }
+  const double share = hbm > 0 ? failed.reserved_share.value_or(0) : 0;
+  const double rank = failed.rank[*answer.tier];
+  if (share < 1) {
+    answer.remedies.push_back("use ranks with " + size(rank + missing / ranks / (1 - share)) + " " +
+                              tier + " instead of " + size(rank));
+  }
+  if (hbm > 0 && share * rank * ranks >= missing) {
+    const double lower = std::floor(1000 * (share - missing / ranks / rank)) / 1000;
+    answer.remedies.push_back("reserve a share of " + format_ms(lower) + " of the HBM instead of " +
+                              format_ms(share));
+  }
+  const double inputs = hbm > 0 ? failed.input_hbm.value_or(0) * ranks : 0;
+  const auto smaller = static_cast<std::int64_t>(static_cast<double>(failed.batch_size) *
+                                                 (1 - missing / std::max(inputs, missing)));
+  if (inputs > missing && smaller > 0) {
+    answer.remedies.push_back("use a batch of " + std::to_string(smaller) + " samples instead of " +
+                              std::to_string(failed.batch_size));
+  }
+  if (hbm > 0 && failed.available.ddr - failed.needed.ddr >= missing) {
+    answer.remedies.push_back("allow kernel fused_uvm_caching for tables of " +
+                              size(missing / (1 - embedding::kDefaultCachingRatio)) +
+                              ", which then lie in DDR with a cache of a fifth in HBM");
+  }
+  return answer;
 }
 
 }  // namespace shardwright

@@ -117,6 +117,16 @@ struct AuditAnswer {
   std::vector<LoggedRank> ranks;
 };
 
+// Why a planning failed, and single changes that would help, by sums of memory.
+struct FailedAnswer {
+  FailedPlanning failed;
+  std::optional<embedding::MemoryTier> tier;  // of which there is too little
+  std::int64_t missing_bytes = 0;             // on all ranks together
+  std::string reason;                         // a sentence
+  std::vector<std::string> remedies;          // sentences; each alone is enough for the sums
+};
+FailedAnswer explain_failed(const FailedPlanning& failed);
+
 struct Audit {
   AuditAnswer answer;
   // The problem of `all_options`, or of `same_options` without that, and the plan of the log.

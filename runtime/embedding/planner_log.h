@@ -94,4 +94,19 @@ struct PlannerLog {
   bool is_cut = false;  // the log ends before the frame does
 };
 
+// What TorchRec's planner says if it finds no plan. Memory is in GiB.
+// Thread safety: a value.
+struct FailedPlanning {
+  std::size_t line = 0;
+  bool is_short_of_memory = false;  // else constraints, or no way to place the shards
+  std::int64_t ranks = 0;
+  std::int64_t batch_size = 0;
+  embedding::PerTier<double> rank{};           // of a rank's hardware
+  embedding::PerTier<double> available{};      // of all ranks, for tables
+  embedding::PerTier<double> needed{};         // by the proposal that needs the least
+  std::optional<double> reserved_share;        // of a rank's HBM
+  std::optional<double> dense_hbm, input_hbm;  // reserved on every rank
+  std::string last_error;
+};
+
 }  // namespace shardwright

@@ -581,8 +581,27 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
                            std::make_shared<const PlanDocument>(std::move(after))));
 }
 
+namespace {
+
+Answer answer_of(std::shared_ptr<const FailedAnswer> failed) {
+  Answer answer;
+  answer.write_json = [failed](const TextSink& sink) { write_json(*failed, sink); };
+  answer.text = [failed](const TextForm& form) { return failed_report(*failed, form.width); };
+  answer.summary = failed->reason;
+  answer.write_page =
+      page_of("audit", answer.write_json, [text = answer.text] { return text({}); });
+  return answer;
+}
+
+}  // namespace
+
 Result<Answer> answer(const AuditRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.log.read(watch.read));
+  if (!request.plan_number) {
+    const Result<std::optional<FailedPlanning>> failed = read_failed_planning(text);
+    if (!failed.ok()) return request.log.locate(failed.error());
+    if (*failed) return answer_of(std::make_shared<const FailedAnswer>(explain_failed(**failed)));
+  }
   Result<PlannerLog> log = read_planner_log(text, request.plan_number);
   if (!log.ok()) return request.log.locate(log.error());
   watch.log.info("read " + std::to_string(log->tables.size()) + " tables, " +

@@ -224,7 +224,7 @@ Result<Text> text_of(DocumentKind kind, const JsonDocument& document) {
     case DocumentKind::kMeshSweep:
       return text_by(aten_sweep_report, root);
     case DocumentKind::kAudit:
-      return text_by(audit_report, root);
+      return root.find("failure") ? text_by(failed_report, root) : text_by(audit_report, root);
     case DocumentKind::kDiff:
       return page_kind(kind, root) == SavedAnswer::Page::kPlanDiff
                  ? text_by<PlanDiff>(diff_report, root)

@@ -456,8 +456,26 @@ void describe(JsonMembers& members, AuditAnswer& audit) {
       .line();
 }
 
+void describe(JsonMembers& members, FailedAnswer& answer) {
+  members.line()
+      .constant("format", "shardwright.embedding.audit/1")
+      .line()
+      .required("failure", answer.reason, "Why the planner found no plan.")
+      .line()
+      .required("tier", answer.tier, "Memory of which there is too little.")
+      .required("missing_bytes", answer.missing_bytes, "On all ranks together.")
+      .required("line", answer.failed.line)
+      .required("ranks", answer.failed.ranks)
+      .required("batch_size", answer.failed.batch_size)
+      .required("last_error", answer.failed.last_error)
+      .line()
+      .required("remedies", answer.remedies, "Each alone is enough for the sums of memory.")
+      .line();
+}
+
 JsonShape audit_shape() {
-  return as_written(shape_of(AuditAnswer())).says("What `audit` answers.");
+  return as_written(json::one_of({shape_of(AuditAnswer()), shape_of(FailedAnswer())}))
+      .says("What `audit` answers.");
 }
 
 namespace {

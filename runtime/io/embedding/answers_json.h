@@ -19,6 +19,7 @@ void describe(JsonMembers& members, ProblemDiff& diff);
 void describe(JsonMembers& members, ExplanationAnswer& explanation);
 void describe(JsonMembers& members, SweepAnswer& sweep);
 void describe(JsonMembers& members, AuditAnswer& audit);
+void describe(JsonMembers& members, FailedAnswer& answer);
 
 // Return the shape of a whole file.
 JsonShape diff_shape();

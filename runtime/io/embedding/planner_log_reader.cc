@@ -186,8 +186,7 @@ bool read_shard_counts(std::string_view cell, LoggedRank& rank) {
     LoggedShards& shards = rank.shards.emplace_back();
     const auto given = count(words[i + 1], 0, std::int64_t{1} << 40);
     if (!words[i].ends_with(':') || !given) return false;
-    if (!read_sharding_type(words[i].substr(0, words[i].size() - 1), shards.type))
-      return false;
+    if (!read_sharding_type(words[i].substr(0, words[i].size() - 1), shards.type)) return false;
     shards.count = *given;
   }
   return words.size() % 2 == 0;
@@ -577,6 +576,61 @@ Result<PlannerLog> read_planner_log(std::string_view text, std::optional<std::si
   log.num_plans = titles.size();
   SHARDWRIGHT_RETURN_IF_ERROR(PlanReader(std::move(lines)).read(log));
   return log;
+}
+
+namespace {
+
+// Reads "Storage(hbm = 1.5 GB, ddr = 2.0 GB)".
+bool read_sum(std::string_view text, embedding::PerTier<double>& sizes) {
+  const std::string_view inner = bracketed(text.substr(0, text.find(')') + 1)).second;
+  const auto parts = split(inner, ',');
+  if (parts.size() != 2 || !parts[0].starts_with("hbm = ") || !parts[1].starts_with("ddr = "))
+    return false;
+  const std::optional<double> hbm = gigabytes(parts[0].substr(6));
+  const std::optional<double> ddr = gigabytes(parts[1].substr(6));
+  sizes.hbm = hbm.value_or(0);
+  sizes.ddr = ddr.value_or(0);
+  return hbm && ddr;
+}
+
+}  // namespace
+
+Result<std::optional<FailedPlanning>> read_failed_planning(std::string_view text) {
+  constexpr std::string_view kError = "Unable to find a plan for this model because of ";
+  const std::size_t at = text.rfind(kError);
+  if (at == std::string_view::npos) return std::optional<FailedPlanning>();
+  const std::size_t title = text.rfind(kTitle);
+  if (title != std::string_view::npos && title > at) return std::optional<FailedPlanning>();
+  const std::string_view message = text.substr(at);
+  FailedPlanning failed;
+  failed.line = static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n')) + 1;
+  failed.is_short_of_memory = message.substr(kError.size()).starts_with("insufficient storage");
+  const auto after = [&](std::string_view words) {
+    const std::size_t found = message.find(words);
+    return found == std::string_view::npos ? std::string_view()
+                                           : message.substr(found + words.size());
+  };
+  const auto until = [&](std::string_view words, char end) {
+    const std::string_view rest = after(words);
+    return trimmed(rest.substr(0, rest.find(end)));
+  };
+  const auto ranks = count(until("Increase the number of devices (", ')'), 1, kMostLoggedRanks);
+  const auto batch = count(until("Reduce local batch size (", ')'), 1, std::int64_t{1} << 40);
+  if (!ranks || !batch || !read_sum(after("Per rank hardware memory: "), failed.rank) ||
+      !read_sum(after("available for model parallel: "), failed.available) ||
+      !read_sum(after("requirement for model parallel: "), failed.needed)) {
+    return at_line(failed.line, "the planner's error is cut, or has other words than TorchRec's");
+  }
+  failed.ranks = *ranks;
+  failed.batch_size = *batch;
+  failed.reserved_share = amount(until("Storage reservation percentage: ", ','));
+  embedding::PerTier<double> size{};
+  if (read_sum(after("reservation for dense storage: "), size)) failed.dense_hbm = size.hbm;
+  if (read_sum(after("reservation for kjt storage: "), size)) failed.input_hbm = size.hbm;
+  const std::string_view last = after("Last planner error:");
+  failed.last_error = last.substr(std::min(last.find_first_not_of(" \t\r\n"), last.size()));
+  failed.last_error.resize(std::min(failed.last_error.find('\n'), failed.last_error.size()));
+  return std::optional(std::move(failed));
 }
 
 }  // namespace shardwright

@@ -21,4 +21,9 @@ namespace shardwright {
 Result<PlannerLog> read_planner_log(std::string_view text,
                                     std::optional<std::size_t> plan = std::nullopt);
 
+// Reads the error with which the planner gave up, if the log has one after its last statistics of a
+// plan; else nullopt. Errors: kInvalidInput with the number of the line at which it is cut.
+// Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
+Result<std::optional<FailedPlanning>> read_failed_planning(std::string_view text);
+
 }  // namespace shardwright

@@ -36,8 +36,9 @@ std::string percent_of_one(double part) {
 
 std::string best_line(const char* name, const std::optional<Best>& best, double now) {
   if (!best) return "";
-  std::string text = std::string("  ") + name + format_bar(best->rating, now, kRatingBarWidth) + " " +
-                     ms(best->rating) + " ms, " + percent_of_one(1 - best->rating / now) + " less";
+  std::string text = std::string("  ") + name + format_bar(best->rating, now, kRatingBarWidth) +
+                     " " + ms(best->rating) + " ms, " + percent_of_one(1 - best->rating / now) +
+                     " less";
   if (best->lower_bound && gap(best->rating, *best->lower_bound) <= kProvenGap) {
     text += ", optimal";
   } else if (best->lower_bound) {
@@ -84,9 +85,9 @@ std::string as_run_text(const AuditAnswer::AsRun& run, std::size_t width) {
 
 std::string changes_text(const AuditAnswer& audit, std::size_t width) {
   if (audit.changes.empty()) {
-    return audit.reaches
-               ? "\nThe plan is within " + percent_of_one(audit.within) + " of the best: change nothing.\n"
-               : "";
+    return audit.reaches ? "\nThe plan is within " + percent_of_one(audit.within) +
+                               " of the best: change nothing.\n"
+                         : "";
   }
   std::int64_t bytes = 0;
   for (const AuditAnswer::Change& change : audit.changes)
@@ -113,7 +114,9 @@ std::string changes_text(const AuditAnswer& audit, std::size_t width) {
   return text;
 }
 
-std::string deviation(const std::optional<double>& part) { return part ? percent_of_one(*part) : "-"; }
+std::string deviation(const std::optional<double>& part) {
+  return part ? percent_of_one(*part) : "-";
+}
 
 std::string fit_text(const AuditAnswer& audit, std::size_t width) {
   const AuditAnswer::Constants& c = audit.inferred;
@@ -162,13 +165,23 @@ std::string audit_report(const AuditAnswer& audit, std::size_t width) {
                      best_line("same options  ", audit.same_options, now) +
                      best_line("all options   ", audit.all_options, now);
   if (audit.all_options && audit.all_options->lower_bound) {
-    text += "  bound         " + format_bar(*audit.all_options->lower_bound, now, kRatingBarWidth) + " " +
-            ms(*audit.all_options->lower_bound) + " ms\n";
+    text += "  bound         " + format_bar(*audit.all_options->lower_bound, now, kRatingBarWidth) +
+            " " + ms(*audit.all_options->lower_bound) + " ms\n";
   }
   if (audit.why) text += wrap(printable(*audit.why), width, 2);
   text += changes_text(audit, width) + fit_text(audit, width) + "\nThe log does not tell\n";
   for (const std::string& sentence : audit.unknown)
     text += wrap("- " + printable(sentence), width, 2);
+  return text;
+}
+
+std::string failed_report(const FailedAnswer& answer, std::size_t width) {
+  std::string text = wrap("The planner gave up: " + answer.reason + ".", width, 0);
+  if (!answer.failed.last_error.empty())
+    text += wrap("Its last error: " + printable(answer.failed.last_error), width, 0);
+  text += "\nEach of these would do, by the sums of memory\n";
+  for (const std::string& remedy : answer.remedies)
+    text += wrap("- " + printable(remedy), width, 2);
   return text;
 }
 

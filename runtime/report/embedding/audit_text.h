@@ -12,6 +12,9 @@ namespace shardwright {
 // costs were inferred with, and what the log cannot tell.
 std::string audit_report(const AuditAnswer& audit, std::size_t width);
 
+// Returns why the planning failed and what would help.
+std::string failed_report(const FailedAnswer& answer, std::size_t width);
+
 // Returns one sentence: the rating in use, the best ratings, and how many changes reach most.
 std::string audit_summary(const AuditAnswer& audit);
 
