@@ -44,7 +44,8 @@ constexpr std::array kCommands{
             &make<DiffRequest>, true},
     Command{"audit", "Says how good the plan in a TorchRec job's log is, and what to change",
             "shardwright audit samples/data/planner.log\n"
-            "  shardwright audit samples/data/planner.log --problem log_problem.json --plan log_plan.json",
+            "  shardwright audit samples/data/planner.log --problem log_problem.json --plan "
+            "log_plan.json",
             &make<AuditRequest>, true, false, true},
     Command{"enumerate", "Lists the sharding options of every table with their costs",
             "shardwright enumerate my_tables.json --ranks 16 --runs -o options.json",

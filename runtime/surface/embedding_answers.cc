@@ -632,8 +632,8 @@ Result<Answer> answer(const AuditRequest& request, const Watch& watch) {
   answer.write_json = [audit](const TextSink& sink) { write_json(audit->answer, sink); };
   answer.text = [audit](const TextForm& form) { return audit_report(audit->answer, form.width); };
   answer.summary = audit_summary(audit->answer);
-  answer.write_page =
-      page_of("audit", answer.write_json, [text = answer.text] { return text({}); });
+  answer.write_page = page_of_audit(request.log.name(), answer.write_json,
+                                    [text = answer.text] { return text({}); });
   return answer;
 }
 

@@ -191,6 +191,8 @@ SavedAnswer::Page page_kind(DocumentKind kind, JsonValue root) {
     case DocumentKind::kDiff:
       return root.find("same_problem") ? SavedAnswer::Page::kPlanDiff
                                        : SavedAnswer::Page::kProblemDiff;
+    case DocumentKind::kAudit:
+      return root.find("failure") ? SavedAnswer::Page::kAny : SavedAnswer::Page::kAudit;
     default:
       return SavedAnswer::Page::kAny;
   }
