@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Mapping
 
 from torch import nn
+from torchrec.distributed.model_parallel import DistributedModelParallel
 from torchrec.distributed.sharding.dynamic_sharding import output_sharding_plan_delta_single
 from torchrec.distributed.types import EmbeddingModuleShardingPlan, ModuleSharder, ShardingPlan
 
@@ -19,14 +22,28 @@ class Replanned:
     """The answer of `EmbeddingShardingPlanner.replan`."""
 
     plan: ShardingPlan
-    # By module: MB and the tables that move. `model.reshard(deltas, path)` takes them as they are.
+    # By module: MB and the tables that move. `apply` gives them to `model.reshard`.
     deltas: dict[str, tuple[float, EmbeddingModuleShardingPlan]]
     result: PlanResult  # rating, bound and moves
 
-    @property
-    def moves(self) -> tuple[Mapping[str, Any], ...]:
-        """The tables that move: `table`, `module`, `from`, `to`, `bytes`."""
-        return tuple(self.result.data["migration"]["moves"])
+    def apply(self, model: DistributedModelParallel) -> None:
+        """Moves the tables of a running model, on all ranks together.
+
+        All processes need the same PYTHONHASHSEED, because torchrec 1.9.2 makes the tags of its
+        messages with hash(). It also keeps the features in the order of the old plan if that needed no
+        permutation, so the flag is set anew here.
+        """
+        for path in self.deltas:
+            sharded = model.module.get_submodule(path)
+            if hasattr(sharded, "_has_features_permute"):
+                sharded._has_features_permute = True
+            model.reshard(self.deltas, path)
+
+    @cached_property
+    def migration(self) -> Mapping[str, Any]:
+        """`rating_before`, `moved_bytes`, and `moves`: `table`, `module`, `from`, `to`, `bytes`."""
+        found: dict[str, Any] = json.loads(self.result.to_json())["migration"]
+        return found
 
 
 def movable_modules(module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> set[str]:
@@ -39,11 +56,15 @@ def restrict(document: dict[str, Any], held: Mapping[str, Any], movable: set[str
     """Restricts a problem to plans that TorchRec's `reshard` reaches from the plan that is held.
 
     A table keeps its sharding type and kernel. Where `reshard` can move it, its shards may go to
-    other ranks, one per rank, and columns may be cut into another number of shards. All others stay.
-    Raises ValueError if tables of two modules have one name, since constraints are by name.
+    other ranks, one per rank if they were so, and columns may be cut into another number of shards.
+    All others stay, and so do modules with a data_parallel table, which `reshard` refuses. Raises ValueError if tables of two modules have one name, since constraints are by name.
     """
     constraints = dict(document.get("constraints") or {})
     seen = set()
+    path_of = {entry["table"]: "" if entry["module"] == "." else entry["module"]
+               for entry in held["plan"]}
+    movable = movable - {path_of[entry["table"]] for entry in held["plan"]
+                         if entry["sharding_type"] == "data_parallel"}
     for entry in held["plan"]:
         name, kind = entry["table"], entry["sharding_type"]
         if name in seen:
@@ -51,13 +72,12 @@ def restrict(document: dict[str, Any], held: Mapping[str, Any], movable: set[str
         seen.add(name)
         own = dict(constraints.get(name) or {})
         own.update(sharding_types=[kind], compute_kernels=[entry["compute_kernel"]])
-        path = "" if entry["module"] == "." else entry["module"]
-        if kind in MOVABLE_TYPES and entry["compute_kernel"] == "fused" and path in movable:
-            own["distinct_ranks"] = True
+        if kind in MOVABLE_TYPES and entry["compute_kernel"] == "fused" and path_of[name] in movable:
+            own["distinct_ranks"] = len(set(entry["ranks"])) == len(entry["ranks"])
         elif kind not in ("row_wise", "data_parallel"):
             own["shard_ranks"] = {str(shard): [rank] for shard, rank in enumerate(entry["ranks"])}
             if "column" in kind:
-                own["min_partition"] = entry["shards"][0]["size"][1]
+                own["min_partition"] = entry["layout"][0][1]
         constraints[name] = own
     document["constraints"] = constraints
 
