@@ -557,7 +557,7 @@ Result<PlannerLog> read_planner_log(std::string_view text, std::optional<std::si
   }
   const std::size_t wanted = plan.value_or(titles.size());
   if (wanted < 1 || wanted > titles.size()) {
-    return invalid_input("plan_number", "the log has " + std::to_string(titles.size()) +
+    return invalid_input("plan", "the log has " + std::to_string(titles.size()) +
                                             " plans, of which number " + std::to_string(wanted) +
                                             " is wanted");
   }

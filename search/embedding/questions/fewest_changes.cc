@@ -11,9 +11,6 @@
 namespace shardwright::embedding {
 namespace {
 
-// How often every table may go where the best plan has it, before all do.
-constexpr int kRounds = 4;
-
 // A plan that changes table by table, and how far its ranks are above the wanted rating.
 class ChangingPlan {
  public:
@@ -247,8 +244,16 @@ PlanChanges find_fewest_changes(const SearchSpace& space, const Topology& availa
     to[best[i].option->table.index()] = best[i];
   ChangingPlan changing(space, available, plan, wanted);
   changing.allow_excess();
-  for (int round = 0; round < kRounds && !changing.is_reached(); ++round) {
+  for (const bool other_options_first : {false, true}) {
+    if (changing.is_reached()) break;
     std::vector<Assignment> left = to;
+    for (std::size_t i = 0; i < from.size() && other_options_first; ++i) {
+      if (from[i].option == nullptr) continue;
+      const TableId table = from[i].option->table;
+      const bool other = to[i].option != nullptr && to[i].option != from[i].option;
+      changing.set(table, other ? to[i] : from[i]);
+      if (other) changing.pin(table);
+    }
     while (!changing.is_reached() && (step_forward(changing, budget) || changing.exchange(budget) ||
                                       take_from_best(changing, left))) {
     }
