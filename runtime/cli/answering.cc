@@ -104,6 +104,15 @@ Status write_csv(const OutputArguments& arguments, const Answer& answer) {
   return output.commit();
 }
 
+Status write_files(const Answer& answer) {
+  for (const auto& [path, write] : answer.files) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile output, OutputFile::open(path));
+    write([&file = output](std::string_view text) { file.write(text); });
+    SHARDWRIGHT_RETURN_IF_ERROR(output.commit());
+  }
+  return {};
+}
+
 Status write_answer(const OutputArguments& arguments, const Answer& answer) {
   if (arguments.csv_path == "-" && !arguments.wants_json()) return {};
   SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile output,
@@ -128,6 +137,7 @@ int respond_with(const OutputArguments& output, ProcessGroup* group,
     warn(warning);
   if (const Status page = write_page(output, *answer); !page.ok()) return fail(page.error());
   if (const Status table = write_csv(output, *answer); !table.ok()) return fail(table.error());
+  if (const Status files = write_files(*answer); !files.ok()) return fail(files.error());
   if (!answer->hint.empty() && output.wants_json()) note(answer->hint);
   const Status written = write_answer(output, *answer);
   if (!written.ok()) return fail(written.error());

@@ -7,6 +7,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/document/plan_document.h"
@@ -38,6 +39,8 @@ struct Answer {
   std::function<std::string(const TextForm&)> text;
   std::function<Status(const PageSink&)> write_page;  // one HTML page; empty if there is none
   std::function<void(const TextSink&)> write_csv;     // a table; empty if there is none
+  // Files that the request names, with their content. The command line writes them.
+  std::vector<std::pair<std::string, std::function<void(const TextSink&)>>> files;
   std::vector<std::string> warnings;
   std::string hint;     // the next question; part of the text, not of the JSON
   std::string summary;  // short; printed if the answer went to a file

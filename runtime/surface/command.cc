@@ -60,6 +60,14 @@ constexpr std::array kCommands{
                        "  shardwright diff my_tables.json new_tables.json --ranks 16",
             .make = &make<DiffRequest>,
             .has_page = true},
+    Command{.name = "audit",
+            .help = "Says how good the plan in a TorchRec job's log is, and what to change",
+            .example = "shardwright audit samples/data/planner.log\n"
+                       "  shardwright audit samples/data/planner.log --problem log_problem.json "
+                       "--plan log_plan.json",
+            .make = &make<AuditRequest>,
+            .has_page = true,
+            .shows_progress = true},
     Command{.name = "enumerate",
             .help = "Lists the sharding options of every table with their costs",
             .example = "shardwright enumerate my_tables.json --ranks 16 --runs -o options.json",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/text/printable.h"
+#include "runtime/embedding/audit.h"
 #include "runtime/embedding/balance.h"
 #include "runtime/embedding/explain.h"
 #include "runtime/embedding/identity.h"
@@ -25,11 +26,14 @@
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/io/embedding/answers_json.h"
+#include "runtime/io/embedding/log_problem_json.h"
 #include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/planner_log_reader.h"
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/embedding/verify_file.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/kinds/document_kind.h"
+#include "runtime/report/embedding/audit_text.h"
 #include "runtime/report/embedding/changes_text.h"
 #include "runtime/report/embedding/explain_text.h"
 #include "runtime/report/embedding/plan_text.h"
@@ -579,6 +583,62 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
   return answer_of(std::make_shared<const PlanDiff>(std::move(diff).value()),
                    page_of(std::make_shared<const PlanDocument>(std::move(before)),
                            std::make_shared<const PlanDocument>(std::move(after))));
+}
+
+namespace {
+
+Answer answer_of(std::shared_ptr<const FailedAnswer> failed) {
+  Answer answer;
+  answer.write_json = [failed](const TextSink& sink) { write_json(*failed, sink); };
+  answer.text = [failed](const TextForm& form) { return failed_report(*failed, form.width); };
+  answer.summary = failed->reason;
+  answer.write_page =
+      page_of("audit", answer.write_json, [text = answer.text] { return text({}); });
+  return answer;
+}
+
+}  // namespace
+
+Result<Answer> answer(const AuditRequest& request, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.log.read(watch.read));
+  if (!request.plan_number) {
+    const Result<std::optional<FailedPlanning>> failed = read_failed_planning(text);
+    if (!failed.ok()) return request.log.locate(failed.error());
+    if (*failed) return answer_of(std::make_shared<const FailedAnswer>(explain_failed(**failed)));
+  }
+  Result<PlannerLog> log = read_planner_log(text, request.plan_number);
+  if (!log.ok()) return request.log.locate(log.error());
+  watch.log.info("read " + std::to_string(log->tables.size()) + " tables, " +
+                 std::to_string(log->ranks.size()) + " ranks");
+  if (watch.note && log->num_plans > 1 && !request.plan_number) {
+    watch.note("the log has " + std::to_string(log->num_plans) + " plans; the last one, of line " +
+               std::to_string(log->line) + ", is judged");
+  }
+  AuditOptions options = request.options;
+  options.plan = watched(request.options.plan, watch);
+  Result<Audit> audited = audit_log(*log, options);
+  if (!audited.ok()) return request.log.locate(audited.error());
+  const auto audit = std::make_shared<const Audit>(std::move(audited).value());
+  Answer answer;
+  if (request.problem) {
+    answer.files.emplace_back(*request.problem, [audit](const TextSink& sink) {
+      write_log_problem(*audit->problem, sink);
+    });
+  }
+  if (request.plan) {
+    Result<EmbeddingPlanResult> plan = plan_of_audit(*audit);
+    if (!plan.ok()) return request.log.locate(plan.error());
+    const auto result = std::make_shared<const EmbeddingPlanResult>(std::move(plan).value());
+    answer.files.emplace_back(*request.plan, [result](const TextSink& sink) {
+      write_plan(*result->problem, *result, {}, sink);
+    });
+  }
+  answer.write_json = [audit](const TextSink& sink) { write_json(audit->answer, sink); };
+  answer.text = [audit](const TextForm& form) { return audit_report(audit->answer, form.width); };
+  answer.summary = audit_summary(audit->answer);
+  answer.write_page = page_of_audit(request.log.name(), answer.write_json,
+                                    [text = answer.text] { return text({}); });
+  return answer;
 }
 
 Result<Answer> answer(const EnumerateRequest& request, const Watch& watch) {

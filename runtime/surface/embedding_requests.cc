@@ -226,12 +226,7 @@ void describe_search_space(ProblemRequest& request, Fields& fields) {
       .advanced();
 }
 
-void describe(PlanOptions& out, Fields& fields) {
-  fields
-      .choice("mode", out.mode, "mode", kPlanModeNames,
-              "best: the best plan that the search finds, with a bound; compat: TorchRec's "
-              "decisions")
-      .shows(std::string(name_of(out.mode)));
+void describe_search(PlanOptions& out, Fields& fields) {
   fields.seconds("time_limit", out.time_limit_s,
                  "Stop after this many seconds; the result then depends on the machine");
   fields
@@ -248,6 +243,50 @@ void describe(PlanOptions& out, Fields& fields) {
       .shows(std::to_string(out.lanes))
       .advanced();
   describe_threads(out.threads, fields);
+}
+
+void describe(PlanOptions& out, Fields& fields) {
+  fields
+      .choice("mode", out.mode, "mode", kPlanModeNames,
+              "best: the best plan that the search finds, with a bound; compat: TorchRec's "
+              "decisions")
+      .shows(std::string(name_of(out.mode)));
+  describe_search(out, fields);
+}
+
+// Adds the member `plan`: a number chooses a plan of the log, a name is a file to write.
+void describe_plan_of_log(AuditRequest& request, Fields& fields) {
+  Field& field = fields.add("plan", "N|FILE",
+                            "Number of the plan in the log (default: the last), or file to write "
+                            "it to; may be given twice");
+  field.is_list = true;
+  const auto take = [&request](const std::string& word) -> Status {
+    const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number) {
+      request.plan = word;
+      return {};
+    }
+    SHARDWRIGHT_ASSIGN_OR_RETURN(request.plan_number, whole_number(1, kMostCount).of_word(word));
+    return {};
+  };
+  field.take_words = [take](const std::vector<std::string>& words) -> Status {
+    for (const std::string& word : words)
+      SHARDWRIGHT_RETURN_IF_ERROR(take(word));
+    return {};
+  };
+  field.take_json = [take](JsonValue value) -> Status {
+    for (std::size_t i = 0; i < (value.is_array() ? value.size() : 1); ++i) {
+      const JsonValue one = value.is_array() ? value[i] : value;
+      if (!one.is_string()) {
+        SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint64_t number,
+                                     whole_number(1, kMostCount).of_json(one));
+        SHARDWRIGHT_RETURN_IF_ERROR(take(std::to_string(number)));
+      } else {
+        SHARDWRIGHT_RETURN_IF_ERROR(take(std::string(*one.string())));
+      }
+    }
+    return {};
+  };
 }
 
 void describe_contents(PlanOptions& options, PlanContents& contents, Fields& fields) {
@@ -365,6 +404,33 @@ void describe(DiffRequest& request, Fields& fields) {
   fields.document("plan_a", request.from, "PLAN_A", "Plan or problem before (- = stdin)").needed();
   fields.document("plan_b", request.to, "PLAN_B", "Plan or problem after (- = stdin)").needed();
   describe(request.overrides, fields);
+}
+
+void describe(AuditRequest& request, Fields& fields) {
+  constexpr std::string_view kCosts = "What costs depend on (overrides what the log tells)";
+  KnownConstants& known = request.options.known;
+  fields.document("log", request.log, "LOG", "Log with TorchRec's planner statistics (- = stdin)")
+      .needed();
+  describe_plan_of_log(request, fields);
+  fields.text("problem", request.problem, "FILE", "File to write the problem of the log to");
+  fields
+      .value("within", request.options.within, "SHARE",
+             "How near to the best rating the changes come", decimal_number("", true))
+      .shows("0.01");
+  fields.count("ranks_per_host", known.ranks_per_host, "Ranks of one host").in(kCosts);
+  fields
+      .bandwidth("intra_host_bw", known.intra_host_bw,
+                 "Bandwidth of a rank to the others of its host, such as 600GiB/s")
+      .in(kCosts);
+  fields
+      .bandwidth("inter_host_bw", known.inter_host_bw,
+                 "Bandwidth of a rank to other hosts, such as 50GB/s")
+      .in(kCosts);
+  fields.bandwidth("hbm_mem_bw", known.memory_bw, "Bandwidth of HBM; of DDR on a CPU").in(kCosts);
+  fields.choice("weights", known.weights, "Data type of the tables").in(kCosts);
+  fields.choice("communication", known.communication, "Data type of all-to-all").in(kCosts);
+  fields.choice("reduction", known.reduction, "Data type of reduce-scatter").in(kCosts);
+  describe_search(request.options.plan, fields);
 }
 
 void describe(EnumerateRequest& request, Fields& fields) {

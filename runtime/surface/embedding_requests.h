@@ -11,6 +11,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
+#include "runtime/embedding/audit.h"
 #include "runtime/embedding/options.h"
 #include "runtime/embedding/sweep.h"
 #include "runtime/io/embedding/plan_json.h"
@@ -127,6 +128,14 @@ struct DiffRequest {
   ProblemOverrides overrides;  // for both problems
 };
 
+// shardwright audit
+struct AuditRequest {
+  Input log;
+  std::optional<std::size_t> plan_number;    // in the log, from 1; absent = the last
+  std::optional<std::string> problem, plan;  // files to write
+  AuditOptions options;
+};
+
 // shardwright enumerate
 struct EnumerateRequest {
   ProblemRequest problem;  // without a search space
@@ -140,6 +149,7 @@ void describe(VerifyRequest& request, Fields& fields);
 void describe(ExplainRequest& request, Fields& fields);
 void describe(SweepRequest& request, Fields& fields);
 void describe(DiffRequest& request, Fields& fields);
+void describe(AuditRequest& request, Fields& fields);
 void describe(EnumerateRequest& request, Fields& fields);
 // Adds the member `threads`.
 void describe_threads(int& out, Fields& fields);
@@ -152,6 +162,7 @@ Result<Answer> answer(const VerifyRequest& request, const Watch& watch);
 Result<Answer> answer(const ExplainRequest& request, const Watch& watch);
 Result<Answer> answer(const SweepRequest& request, const Watch& watch);
 Result<Answer> answer(const DiffRequest& request, const Watch& watch);
+Result<Answer> answer(const AuditRequest& request, const Watch& watch);
 Result<Answer> answer(const EnumerateRequest& request, const Watch& watch);
 
 }  // namespace shardwright::commands

@@ -30,6 +30,7 @@ constexpr FileKind kKinds[] = {
     {"explanation", "Explanation", explanation_shape},
     {"sweep", "Sweep", sweep_shape},
     {"diff", "Comparison", diff_shape},
+    {"audit", "Audit", audit_shape},
     {"verification", "Verification", verification_shape},
     {"graph", "Operator graph", op_graph_shape, kGraphSample},
     {"strategies", "Single operators", strategy_records_shape},

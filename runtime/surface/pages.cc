@@ -113,6 +113,17 @@ Page page_of(std::shared_ptr<const SavedAnswer> saved, std::function<std::string
   };
 }
 
+Page page_of_audit(std::string file, std::function<void(const TextSink&)> write_json,
+                   std::function<std::string()> text) {
+  return [file = std::move(file), write_json = std::move(write_json),
+          text = std::move(text)](const PageSink& sink) {
+    SavedAnswer answer{SavedAnswer::Page::kAudit, "audit", file, ""};
+    write_json([&](std::string_view piece) { answer.json += piece; });
+    write_html_report(answer, text(), sink);
+    return Status();
+  };
+}
+
 Page page_of(std::string title, std::function<void(const TextSink&)> write_json,
              std::function<std::string()> text) {
   return [title = std::move(title), write_json = std::move(write_json),
@@ -151,6 +162,11 @@ Page page_of(std::shared_ptr<const operators::AtenGraph>, std::shared_ptr<const 
 }
 Page page_of(std::shared_ptr<const SavedAnswer>, std::function<std::string()>) { return {}; }
 Page page_of(std::string, std::function<void(const TextSink&)>, std::function<std::string()>) {
+  return {};
+}
+
+Page page_of_audit(std::string, std::function<void(const TextSink&)>,
+                   std::function<std::string()>) {
   return {};
 }
 

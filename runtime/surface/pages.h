@@ -47,6 +47,9 @@ Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const AtenSweep> sweep);
 // The page shows `text` if scripts are disabled.
 Page page_of(std::shared_ptr<const SavedAnswer> saved, std::function<std::string()> text);
+// The page of an audit; `write_json` writes an AuditAnswer.
+Page page_of_audit(std::string file, std::function<void(const TextSink&)> write_json,
+                   std::function<std::string()> text);
 // A page of any JSON: single values as figures, lists as tables.
 Page page_of(std::string title, std::function<void(const TextSink&)> write_json,
              std::function<std::string()> text);

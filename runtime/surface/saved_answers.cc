@@ -15,6 +15,7 @@
 #include "runtime/io/embedding/plan_reader.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/kinds/document_kind.h"
+#include "runtime/report/embedding/audit_text.h"
 #include "runtime/report/embedding/changes_text.h"
 #include "runtime/report/embedding/explain_text.h"
 #include "runtime/report/embedding/plan_file_text.h"
@@ -150,6 +151,7 @@ constexpr std::array kAnswers{DocumentKind::kPlan,
                               DocumentKind::kExplanation,
                               DocumentKind::kVerification,
                               DocumentKind::kDiff,
+                              DocumentKind::kAudit,
                               DocumentKind::kCostInstance,
                               DocumentKind::kSolution,
                               DocumentKind::kModelPlan,
@@ -189,6 +191,8 @@ SavedAnswer::Page page_kind(DocumentKind kind, JsonValue root) {
     case DocumentKind::kDiff:
       return root.find("same_problem") ? SavedAnswer::Page::kPlanDiff
                                        : SavedAnswer::Page::kProblemDiff;
+    case DocumentKind::kAudit:
+      return root.find("failure") ? SavedAnswer::Page::kAny : SavedAnswer::Page::kAudit;
     default:
       return SavedAnswer::Page::kAny;
   }
@@ -221,6 +225,8 @@ Result<Text> text_of(DocumentKind kind, const JsonDocument& document) {
       return text_by(explain_report, root);
     case DocumentKind::kMeshSweep:
       return text_by(aten_sweep_report, root);
+    case DocumentKind::kAudit:
+      return root.find("failure") ? text_by(failed_report, root) : text_by(audit_report, root);
     case DocumentKind::kDiff:
       return page_kind(kind, root) == SavedAnswer::Page::kPlanDiff
                  ? text_by<PlanDiff>(diff_report, root)

@@ -306,6 +306,7 @@ class Answers(unittest.TestCase):
             ("verification", "verify", {"problem": SMALL, "plan": plan, "ranks": 4}),
             ("sweep", "sweep", {**machine, "ranks": [1, 2, 4], "hbm": ["10KiB", "1GiB"], "price": [1, 2]}),
             ("diff", "diff", {"plan_a": plan, "plan_b": plan}),
+            ("audit", "audit", {"log": str(SAMPLES / "planner.log")}),
             ("diff", "diff", {"plan_a": SMALL, "plan_b": FULL_PROBLEM}),
             ("solution", "operators solve", {"instance": shardwright.operators.build(mlp, "2x2").data}),
             ("solution", "operators solve", {"instance": shardwright.operators.build(mlp, "2x2").data, "budget": 1}),

@@ -20,6 +20,7 @@ FUNCTIONS = {
     "sweep": (shardwright.sweep, {}),
     "verify": (shardwright.verify, {}),
     "explain": (shardwright.explain, {}),
+    "audit": (shardwright.audit, {}),
     "diff": (shardwright.diff, {"plan_a": "before", "plan_b": "after"}),
     "enumerate": (shardwright.enumerate_options, {}),
     "operators solve": (shardwright.operators.solve, {}),
@@ -38,7 +39,7 @@ FUNCTIONS = {
 }
 # What results have without being asked for (PlanResult), and what a loaded answer has (Answer.load).
 NOT_IN_PYTHON = {("plan", "trace"), ("plan", "emit_search_space"), ("plan", "stats"), ("replan", "trace"),
-                 ("replan", "emit_search_space"), ("replan", "stats"), ("enumerate", "runs")}
+                 ("replan", "emit_search_space"), ("replan", "stats"), ("enumerate", "runs"), ("audit", "problem")}
 IN_PYTHON_ONLY = {"progress", "cancel", "exchange"}
 
 

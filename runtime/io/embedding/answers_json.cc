@@ -290,6 +290,194 @@ JsonShape sweep_shape() {
       .says("What `sweep` answers: one entry of `points` for each machine.");
 }
 
+static void describe(JsonMembers& members, LoggedTime& time) {
+  members.required("total", time.total).required("parts", time.parts);
+}
+
+static void describe(JsonMembers& members, LoggedTable& table) {
+  members.required("line", table.line)
+      .required("table", table.name)
+      .required("module", table.module)
+      .required("sharding_type", table.sharding_type)
+      .required("compute_kernel", table.compute_kernel)
+      .required("perf", table.time)
+      .required("hbm", table.storage_gib.hbm, "GiB.")
+      .required("ddr", table.storage_gib.ddr)
+      .required("ssd", table.storage_gib.ssd)
+      .required("load_factor", table.load_factor)
+      .required("pooling_factor", table.pooling_factor)
+      .required("num_poolings", table.num_poolings)
+      .required("num_indices", table.num_indices)
+      .required("pooled", table.is_pooled)
+      .required("weighted", table.is_weighted)
+      .required("sharder", table.sharder)
+      .required("num_features", table.num_features)
+      .required("columns", table.columns)
+      .required("shard_columns", table.shard_columns)
+      .required("rows", table.rows)
+      .required("ranks", table.ranks)
+      .required("batch_sizes", table.batch_sizes);
+}
+
+static void describe(JsonMembers& members, LoggedShards& shards) {
+  members.required("sharding_type", shards.type).required("shards", shards.count);
+}
+
+static void describe(JsonMembers& members, LoggedRank& rank) {
+  members.required("perf", rank.time)
+      .required("hbm", rank.hbm_gib, "GiB.")
+      .required("hbm_share", rank.hbm_share, "Percent.")
+      .required("ddr", rank.ddr_gib)
+      .required("input", rank.input_mib, "MiB.")
+      .required("output", rank.output_mib)
+      .required("shards", rank.shards);
+}
+
+static void describe(JsonMembers& members, AuditAnswer::Difference& difference) {
+  members.required("rank", difference.rank)
+      .required("printed", difference.printed)
+      .required("recomputed", difference.recomputed);
+}
+
+static void describe(JsonMembers& members, AuditAnswer::TableTime& table) {
+  members.required("table", table.table)
+      .required("module", table.module)
+      .required("perf", table.ms, "Milliseconds on the slowest rank.")
+      .required("share", table.share, "Of that rank's time.");
+}
+
+static void describe(JsonMembers& members, AuditAnswer::AsRun& run) {
+  members.required("rating", run.rating, "Milliseconds of the slowest rank, from the tables.")
+      .required("mean", run.mean)
+      .required("slowest_rank", run.slowest_rank)
+      .required("precision", run.precision, "How far digits let the time of a rank be off.")
+      .required("largest_difference", run.largest_difference,
+                "Between printed and recomputed times of ranks.")
+      .required("num_tables", run.num_tables)
+      .required("num_shards", run.num_shards)
+      .required("hbm_capacity", run.hbm_capacity, "Of the planner, per rank.")
+      .required("dense_hbm", run.dense_hbm)
+      .required("input_hbm", run.input_hbm)
+      .line()
+      .required("perf_by_rank", run.perf_by_rank, "Recomputed from the tables.")
+      .line()
+      .required("printed_perf_by_rank", run.printed_perf_by_rank)
+      .line()
+      .required("hbm_by_rank", run.hbm_by_rank)
+      .line()
+      .rows("differences", run.differences, false, "Beyond what digits allow.")
+      .rows("slowest_tables", run.slowest_tables, false, "Of the slowest rank.");
+}
+
+static void describe(JsonMembers& members, AuditAnswer::Best& best) {
+  members.required("rating", best.rating)
+      .required("lower_bound", best.lower_bound, "No plan of these options rates below it.")
+      .required("certain_lower_bound", best.certain_lower_bound,
+                "The bound with every printed time as far off as its digits allow.")
+      .required("precision", best.precision, "Of the rating, from printed digits.")
+      .required("num_moved_tables", best.num_moved_tables)
+      .required("num_moved_shards", best.num_moved_shards)
+      .required("moved_bytes", best.moved_bytes)
+      .required("stopped_by", best.stopped_by, "null for a search that ran to its end.")
+      .line()
+      .required("perf_by_rank", best.perf_by_rank);
+}
+
+template <class Value>
+static void describe(JsonMembers& members, Inferred<Value>& inferred) {
+  members.required("value", inferred.value).required("from", inferred.from);
+}
+
+static void describe(JsonMembers& members, AuditAnswer::Constants& constants) {
+  members.required("torchrec", constants.release, "Release whose formulas explain the log.")
+      .required("weights", constants.weights)
+      .required("communication", constants.communication, "Of all-to-all.")
+      .required("backward_communication", constants.backward_communication)
+      .required("reduction", constants.reduction, "Of reduce-scatter.")
+      .required("inter_host_bw", constants.inter_host_bw, "Bytes per millisecond.")
+      .required("intra_host_bw", constants.intra_host_bw)
+      .optional("hbm_mem_bw", constants.hbm_mem_bw)
+      .optional("ddr_mem_bw", constants.ddr_mem_bw)
+      .required("ranks_per_host", constants.ranks_per_host)
+      .required("batch_size", constants.batch_size)
+      .required("optimizer", constants.optimizer)
+      .required("pipeline_type", constants.pipeline_type);
+}
+
+static void describe(JsonMembers& members, AuditAnswer::Column& column) {
+  members.required("median", column.median, "Relative deviation of the formulas.")
+      .required("worst", column.worst)
+      .required("not_followed", column.not_followed, "Tables that do not follow them.");
+}
+
+static void describe(JsonMembers& members, AuditAnswer::Fit& fit) {
+  members.required("compute", fit.compute)
+      .required("communication", fit.communication)
+      .required("total", fit.total)
+      .required("memory", fit.memory);
+}
+
+static void describe(JsonMembers& members, AuditAnswer::Change& change) {
+  members.required("table", change.table)
+      .required("module", change.module)
+      .required("from", change.from)
+      .required("to", change.to)
+      .required("gain_ms", change.gain_ms, "0 while another rank is as slow.")
+      .required("moved_bytes", change.moved_bytes)
+      .required("rating_after", change.rating_after, "With all changes so far.");
+}
+
+void describe(JsonMembers& members, AuditAnswer& audit) {
+  members.line()
+      .constant("format", "shardwright.embedding.audit/1")
+      .line()
+      .required("as_run", audit.as_run, "The plan of the log.")
+      .line()
+      .optional("same_options", audit.same_options, "The best plan if only ranks move.")
+      .line()
+      .optional("all_options", audit.all_options, "The best plan of all sharding types.")
+      .line()
+      .optional("why", audit.why, "Why one of both is missing.")
+      .line()
+      .required("inferred", audit.inferred)
+      .line()
+      .required("fit", audit.fit, "How far TorchRec's formulas are from printed columns.")
+      .line()
+      .rows("changes", audit.changes, true, "The fewest that reach most of the best plan.")
+      .line()
+      .required("within", audit.within, "Of the best rating, which the changes are to reach.")
+      .required("reaches", audit.reaches)
+      .line()
+      .required("unknown", audit.unknown, "What the log cannot tell.")
+      .line()
+      .rows("tables", audit.tables, true, "The columns of the log; times in milliseconds.")
+      .line()
+      .rows("ranks", audit.ranks, true)
+      .line();
+}
+
+void describe(JsonMembers& members, FailedAnswer& answer) {
+  members.line()
+      .constant("format", "shardwright.embedding.audit/1")
+      .line()
+      .required("failure", answer.reason, "Why the planner found no plan.")
+      .line()
+      .required("tier", answer.tier, "Memory of which there is too little.")
+      .required("missing_bytes", answer.missing_bytes, "On all ranks together.")
+      .required("line", answer.failed.line)
+      .required("ranks", answer.failed.ranks)
+      .required("batch_size", answer.failed.batch_size)
+      .required("last_error", answer.failed.last_error)
+      .line()
+      .required("remedies", answer.remedies, "Each alone is enough for the sums of memory.")
+      .line();
+}
+
+JsonShape audit_shape() {
+  return as_written(json::one_of({shape_of(AuditAnswer()), shape_of(FailedAnswer())}))
+      .says("What `audit` answers.");
+}
+
 namespace {
 
 // Writes the cells of one CSV row.

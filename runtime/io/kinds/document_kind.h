@@ -24,6 +24,7 @@ enum class DocumentKind : std::uint8_t {
   kExplanation,
   kVerification,
   kDiff,
+  kAudit,
   kOperatorGraph,
   kCostInstance,
   kSolution,

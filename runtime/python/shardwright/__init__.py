@@ -18,18 +18,18 @@ from .errors import (InfeasibleError, InternalError, InvalidHandleError, Invalid
 from .planning import plan, replan
 from .problem import Problem, SearchSpace
 from .progress import Exchange, Progress
-from .questions import (Diff, Explanation, OptionInPlan, Sweep, SweepPoint, Verification, diff,
-                        enumerate_options, explain, init, kinds, schema, sweep, verify)
+from .questions import (Audit, AuditChange, Diff, Explanation, OptionInPlan, Sweep, SweepPoint,
+                        Verification, audit, diff, enumerate_options, explain, init, kinds, schema, sweep, verify)
 from .result import Failure, PlanResult, RankLoad, Shard, TablePlan
 
 __version__ = version()
 
 __all__ = [
-    "Answer", "COMPUTE_KERNELS", "Cancel", "Diff", "Exchange", "Explanation", "Failure",
+    "Answer", "Audit", "AuditChange", "COMPUTE_KERNELS", "Cancel", "Diff", "Exchange", "Explanation", "Failure",
     "InfeasibleError", "InternalError", "InvalidHandleError", "InvalidInputError", "NoPlanError",
     "OptionInPlan", "PlanResult", "Problem", "Progress", "RankLoad", "SHARDING_TYPES", "SearchSpace",
     "Shard", "ShardwrightError", "StoppedError", "Sweep", "SweepPoint", "TablePlan",
-    "UnsupportedError", "Verification", "VerificationError", "ask", "diff", "enumerate_options",
+    "UnsupportedError", "Verification", "VerificationError", "ask", "audit", "diff", "enumerate_options",
     "explain", "init", "kinds", "operators", "plan", "program", "replan", "schema", "sweep", "verify",
     "version",
 ]

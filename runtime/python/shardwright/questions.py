@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence, SupportsIndex, Union
 
 from .answer import Answer, AnswerType, Cancel, ProgressLike, Row, ask_for, made, member
-from .arguments import Counts, Document, Machine, Mode, Size
+from .arguments import Counts, Document, Machine, Mode, Size, integer
 from .problem import ProblemLike, SearchSpace, as_problem, problem_members
 
 if TYPE_CHECKING:
@@ -144,6 +145,38 @@ class Diff(Answer):
         return list(self.data["tables" if self.kind == "plans" else "differences"])
 
 
+@dataclass(frozen=True)
+class AuditChange:
+    """A table of a running plan that should be sharded otherwise or move."""
+
+    table: str
+    module: str
+    to: str  # such as "table_wise on rank 3"; `from` is in `Audit.data`
+    gain_ms: float  # 0 while another rank is as slow
+    moved_bytes: int
+    rating_after: float  # ms, with all changes so far
+
+
+class Audit(Answer):
+    """The answer of `audit`: how good the plan in a log is, and what to change."""
+
+    _shows_rows = True
+
+    as_run: Mapping[str, Any] = member("as_run", "The plan of the log: `rating`, `mean`, ...")
+    same_options: Mapping[str, Any] | None = member("same_options", "The best plan if only ranks move.")
+    all_options: Mapping[str, Any] | None = member("all_options", "The best plan of all sharding types.")
+    inferred: Mapping[str, Any] = member("inferred", "What costs depend on: `value` and `from`.")
+    fit: Mapping[str, Any] = member("fit", "How far TorchRec's formulas are from printed columns.")
+
+    @property
+    def changes(self) -> tuple[AuditChange, ...]:
+        """The fewest changes that reach most of the best plan, in the order in which to make them."""
+        return tuple(made(AuditChange, change) for change in self.data["changes"])
+
+    def _rows(self) -> list[Row]:
+        return list(self.data["changes"])
+
+
 def _ask_about(kind: type[AnswerType], command: str, arguments: dict[str, Any]) -> AnswerType:
     """`ask_for` with the arguments of a function about a problem and, in `machine`, its machine."""
     problem = problem_members(arguments.pop("problem"), arguments.pop("machine", {}))
@@ -200,6 +233,23 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
 def diff(before: Document, after: Document, **machine: Unpack[Machine]) -> Diff:
     """Says what differs between two plans, or between two problems on the same `machine`."""
     return ask_for(Diff, "diff", {"plan_a": before, "plan_b": after, **machine})
+
+
+def audit(log: str | os.PathLike[str], *, plan: SupportsIndex | None = None,
+          within: float | None = None, ranks_per_host: SupportsIndex | None = None,
+          intra_host_bw: float | str | None = None, inter_host_bw: float | str | None = None,
+          hbm_mem_bw: float | str | None = None, weights: str | None = None,
+          communication: str | None = None, reduction: str | None = None,
+          threads: SupportsIndex = 0, time_limit: float | None = None,
+          work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+          lanes: SupportsIndex | None = None,
+          progress: ProgressLike = None, cancel: Cancel | None = None) -> Audit:
+    """Judges a running plan from the log of its planner: the text with TorchRec's statistics, or a
+    file. `plan` is its number in the log, the last unless given. What is given of the machine
+    takes precedence over what the log tells. Raises InvalidInputError with the number of the line.
+    """
+    arguments = {**locals(), "plan": None if plan is None else str(integer(plan, "plan"))}
+    return ask_for(Audit, "audit", arguments)
 
 
 def enumerate_options(problem: ProblemLike, **machine: Unpack[Machine]) -> SearchSpace:

@@ -46,6 +46,8 @@ PageParts parts_of(SavedAnswer::Page page) {
       return plan_change_page();
     case SavedAnswer::Page::kProblemDiff:
       return problem_change_page();
+    case SavedAnswer::Page::kAudit:
+      return audit_page();
     case SavedAnswer::Page::kAny:
       break;
   }

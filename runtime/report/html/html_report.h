@@ -22,7 +22,7 @@ namespace shardwright {
 // Thread safety: a value.
 struct SavedAnswer {
   // The page that shows the answer. kAny shows figures and lists; the others belong to commands.
-  enum class Page : std::uint8_t { kAny, kSweep, kMeshSweep, kPlanDiff, kProblemDiff };
+  enum class Page : std::uint8_t { kAny, kSweep, kMeshSweep, kPlanDiff, kProblemDiff, kAudit };
 
   Page page = Page::kAny;
   std::string title;  // kind of answer, such as "plan"

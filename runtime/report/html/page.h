@@ -17,6 +17,7 @@ struct PageParts {
 PageParts answer_page();
 PageParts aten_plan_page();
 PageParts aten_sweep_page();
+PageParts audit_page();
 PageParts plan_change_page();
 PageParts plan_page();
 PageParts problem_change_page();

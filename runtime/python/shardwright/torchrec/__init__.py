@@ -18,7 +18,8 @@ from .enumeration import enumerate_candidates
 from .groups import GroupChoice, GroupLayout, choose_groups
 from .plan_files import load_plan, save_plan
 from .planner import EmbeddingShardingPlanner, PlanSeconds
+from .resharding import Replanned
 
-__all__ = ["Candidates", "EmbeddingShardingPlanner", "GroupChoice", "GroupLayout", "PlanSeconds",
+__all__ = ["Candidates", "EmbeddingShardingPlanner", "GroupChoice", "GroupLayout", "PlanSeconds", "Replanned",
            "ShardwrightPartitioner", "ShardwrightProposer", "choose_groups",
            "enumerate_candidates", "load_plan", "save_plan"]

@@ -7,6 +7,7 @@ import copy
 import functools
 import logging
 import math
+import os
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -16,6 +17,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.remote_device import _remote_device
 from torchrec.distributed.planner import planners
+from torchrec.distributed.planner.stats import EmbeddingStats
 from torchrec.distributed.planner.types import (Enumerator, ParameterConstraints, Partitioner,
                                                 PerfModel, PlanDebugStats, PlanLoader,
                                                 PlannerContextFingerprintError, PlannerError,
@@ -29,11 +31,14 @@ from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableS
 
 from ..answer import Cancel, ProgressLike
 from ..arguments import Mode
+from ..planning import replan as replan_problem
+from ..questions import Audit, audit
 from ..result import PlanResult
 from .collective import Leader, plan_on_leader
 from .enumeration import enumerate_candidates, estimated_options, forget_enumeration
 from .garbage import collections_allowed, collections_held
 from .machine import Unrecognised, Unsupported
+from .resharding import Replanned, deltas_of, movable_modules, restrict
 from .search import (Search, SearchSettings, default_proposers, is_known, partitioner_json,
                      perf_model_name, proposer_json)
 
@@ -197,6 +202,52 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                 return search.document
         except (Unrecognised, Unsupported) as reason:
             raise ValueError(f"no problem file can say this, because of {reason}") from reason
+
+    def replan(self, module: nn.Module, sharders: List[ModuleSharder[nn.Module]],
+               old_plan: ShardingPlan, *, migration_weight: float | None = None,
+               reshardable: bool = False) -> Replanned:
+        """Plans again from a ShardingPlan in use.
+
+        Moving one GiB must lower the rating by at least `migration_weight` ms; without it, the plan
+        that moves least among the fast ones is the answer. With `reshardable`, the new plan differs
+        from the old one only in what DistributedModelParallel.reshard can change: ranks of
+        table_wise and column_wise tables with kernel fused, and the number of shards of the latter.
+        Raises what `problem` and `load_plan` raise, and NoPlanError if no plan is found.
+        """
+        from .plan_files import load_plan, save_plan
+
+        own = self._settings
+        document = self.problem(module, sharders)
+        held = save_plan(old_plan, module, sharders=sharders)
+        if reshardable:
+            restrict(document, held, movable_modules(module, sharders))
+        result = replan_problem(
+            document, held, migration_weight=migration_weight, threads=own.threads,
+            time_limit=own.time_limit, work_limit=own.work_limit, seed=own.seed,
+            progress=own.progress, cancel=own.cancel)
+        new_plan = load_plan(result, module, sharders, topology=self._topology,
+                             constraints=self._constraints)
+        return Replanned(new_plan, deltas_of(old_plan, new_plan), result)
+
+    def audit(self, log: str | os.PathLike[str] | None = None, **arguments: Any) -> Audit:
+        """Judges a log of a planner (`shardwright.audit`), by default this planner's last plan.
+
+        Raises ValueError if this planner has not planned.
+        """
+        if log is not None:
+            return audit(log, **arguments)
+        if not self._best_plan or self._enumerated is None:
+            raise ValueError("call plan() first, or give a log")
+        stats = EmbeddingStats()
+        topology = self._topology
+        sharders = self._enumerated[1]
+        stats.log(to_sharding_plan(self._best_plan, topology), topology, self._batch_size,
+                  self._storage_reservation, self._num_proposals, self._num_plans, 0.0,
+                  self._best_plan, self._constraints, sharders, self._enumerator)
+        machine = {"ranks_per_host": topology.intra_group_size,
+                   "intra_host_bw": topology.comms_bandwidths.intra_host_bw,
+                   "inter_host_bw": topology.comms_bandwidths.inter_host_bw}
+        return audit("\n".join(stats._stats_table) + "\n", **{**machine, **arguments})
 
     def collective_plan(self, module: nn.Module,
                         sharders: Optional[List[ModuleSharder[nn.Module]]] = None,
