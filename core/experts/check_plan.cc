@@ -1,0 +1,98 @@
+// Recomputes every claim of a plan.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/experts/bound.h"
+
+namespace shardwright::experts {
+namespace {
+
+// Sums over layers differ by the rounding of each layer.
+constexpr double kTolerance = 100 * kRounding;
+
+bool equal(double a, double b) {
+  return std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
+}
+
+Error refuted(std::string where, std::string message) {
+  return Error{ErrorCode::kVerificationFailed, std::move(message), std::move(where)};
+}
+
+Status check_values(const std::vector<double>& said, const std::vector<double>& is,
+                    const std::string& where) {
+  if (said.size() != is.size())
+    return refuted(where,
+                   "must have a number for each of " + std::to_string(is.size()) + " layers");
+  for (std::size_t i = 0; i < is.size(); ++i) {
+    if (!equal(said[i], is[i])) {
+      return refuted(
+          where + "/" + std::to_string(i),
+          "is " + std::to_string(said[i]) + "; the placement gives " + std::to_string(is[i]));
+    }
+  }
+  return {};
+}
+
+// Returns true if the rule proves `value` for the layer in one window.
+bool proves(const ExpertProblem& problem, std::size_t layer, BoundRule rule, double value) {
+  if (rule != BoundRule::kTried)
+    return value <= layer_bound(problem, 0, layer).value * (1 + kTolerance);
+  std::uint64_t work = 2 * kTrialWork;
+  return problem.num_slots() <= kMostTriedSlots && lists_groups(problem) &&
+         place_layer_below(problem, 0, layer, value * (1 - kTolerance), work).end ==
+             Trial::End::kNone;
+}
+
+Status check_bounds(const ExpertProblem& problem, const ExpertPlan& plan, Over over,
+                    std::size_t worst) {
+  if (plan.lower_bound.size() != problem.num_layers() || plan.rules.size() != problem.num_layers())
+    return refuted("/lower_bound", "must have a number and a rule per layer");
+  for (std::size_t layer = 0; layer < problem.num_layers(); ++layer) {
+    const double value = plan.lower_bound[layer];
+    bool proved = false;
+    if (problem.num_samples() == 1) {
+      proved = proves(problem, layer, plan.rules[layer], value);
+    } else if (plan.rules[layer] != BoundRule::kTried) {
+      std::vector<double> by_window(problem.num_samples() * problem.num_layers(), 0);
+      for (std::size_t sample = 0; sample < problem.num_samples(); ++sample)
+        by_window[sample * problem.num_layers() + layer] =
+            layer_bound(problem, sample, layer).value;
+      proved = value <= over_windows(problem, by_window, over, worst)[layer] * (1 + kTolerance);
+    }
+    if (!proved) {
+      return refuted("/lower_bound/" + std::to_string(layer),
+                     "the rule does not prove " + std::to_string(value));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_plan(const ExpertProblem& problem, const ExpertPlan& plan, Over over,
+                  const Placement& old, double migration_weight) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_placement(problem, plan.placement));
+  const std::vector<double> busiest = busiest_times(problem, plan.placement);
+  const std::size_t worst = worst_window(problem, busiest);
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_values(plan.max_load, over_windows(problem, busiest, over, worst), "/max_load"));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_values(
+      plan.mean_load, over_windows(problem, mean_times(problem), over, worst), "/mean_load"));
+  const std::size_t moved = old.empty() ? 0 : count_moves(problem, plan.placement, old);
+  if (plan.moved != moved) return refuted("/moved", "is " + std::to_string(moved));
+  double objective = migration_weight * static_cast<double>(moved);
+  for (const double load : plan.max_load)
+    objective += load;
+  if (!equal(plan.objective, objective))
+    return refuted("/objective", "is " + std::to_string(objective));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_bounds(problem, plan, over, worst));
+  bool proven = migration_weight == 0 || moved == 0;
+  for (std::size_t layer = 0; layer < problem.num_layers(); ++layer)
+    proven = proven && plan.max_load[layer] <= plan.lower_bound[layer] * (1 + kTolerance);
+  if (plan.proven_optimal && !proven)
+    return refuted("/proven_optimal", "the bounds are below the loads, or slots moved");
+  return {};
+}
+
+}  // namespace shardwright::experts
