@@ -91,20 +91,25 @@ class SharesTest {
 
 }  // namespace
 
-Pool layer_pool(const ExpertProblem& problem, std::size_t sample, std::size_t layer) {
-  std::vector<Expert> experts(problem.num_experts());
-  std::iota(experts.begin(), experts.end(), 0);
+Pool expert_pool(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
+                 std::vector<Expert> experts, std::size_t num_nodes) {
   Pool pool = pool_of(problem.loads(sample, layer), std::move(experts));
-  pool.num_gpus = problem.num_gpus();
+  pool.num_gpus = problem.num_gpus() / num_nodes;
   pool.slots_per_gpu = problem.slots_per_gpu();
   pool.forbids_repeats = problem.forbids_repeats();
   pool.all_speeds = 0;
   pool.top_speed = 0;
   for (std::size_t gpu = 0; gpu < problem.num_gpus(); ++gpu) {
-    pool.all_speeds += problem.speed(gpu);
+    pool.all_speeds += problem.speed(gpu) / static_cast<double>(num_nodes);
     pool.top_speed = std::max(pool.top_speed, problem.speed(gpu));
   }
   return pool;
+}
+
+Pool layer_pool(const ExpertProblem& problem, std::size_t sample, std::size_t layer) {
+  std::vector<Expert> experts(problem.num_experts());
+  std::iota(experts.begin(), experts.end(), 0);
+  return expert_pool(problem, sample, layer, std::move(experts), 1);
 }
 
 Pool node_pool(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
@@ -114,12 +119,7 @@ Pool node_pool(const ExpertProblem& problem, std::size_t sample, std::size_t lay
   for (std::size_t expert = 0; expert < problem.num_experts(); ++expert) {
     if ((groups >> (expert / size) & 1U) != 0) experts.push_back(static_cast<Expert>(expert));
   }
-  Pool pool = pool_of(problem.loads(sample, layer), std::move(experts));
-  pool.num_gpus = problem.num_gpus() / problem.num_nodes();
-  pool.slots_per_gpu = problem.slots_per_gpu();
-  pool.forbids_repeats = problem.forbids_repeats();
-  pool.all_speeds = static_cast<double>(pool.num_gpus);
-  return pool;
+  return expert_pool(problem, sample, layer, std::move(experts), problem.num_nodes());
 }
 
 double mean_time(const Pool& pool) {
@@ -221,14 +221,16 @@ GroupChoice best_groups(const ExpertProblem& problem, std::size_t sample, std::s
   return best;
 }
 
-LayerBound layer_bound(const ExpertProblem& problem, std::size_t sample, std::size_t layer) {
+LayerBound layer_bound(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
+                       const GroupChoice* groups) {
   const Pool pool = layer_pool(problem, sample, layer);
   LayerBound best{mean_time(pool) * (1 - kRounding), BoundRule::kMean};
   const double shares = shares_bound(pool);
   if (shares > best.value) best = {shares, BoundRule::kShares};
   if (problem.keeps_groups() && lists_groups(problem)) {
-    const double groups = best_groups(problem, sample, layer).bound;
-    if (groups > best.value) best = {groups, BoundRule::kGroups};
+    const double value =
+        groups != nullptr ? groups->bound : best_groups(problem, sample, layer).bound;
+    if (value > best.value) best = {value, BoundRule::kGroups};
   }
   return best;
 }

@@ -32,6 +32,10 @@ Pool layer_pool(const ExpertProblem& problem, std::size_t sample, std::size_t la
 Pool node_pool(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
                GroupSet groups);
 
+// Returns the pool of these experts on the GPUs of one of `num_nodes` nodes.
+Pool expert_pool(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
+                 std::vector<Expert> experts, std::size_t num_nodes);
+
 // Returns the load of all experts over the speed of all GPUs.
 double mean_time(const Pool& pool);
 
@@ -54,12 +58,15 @@ struct GroupChoice {
 // Precondition: lists_groups(). Tries all ways.
 GroupChoice best_groups(const ExpertProblem& problem, std::size_t sample, std::size_t layer);
 
+// Thread safety: a value.
 struct LayerBound {
   double value = 0;
   BoundRule rule = BoundRule::kMean;
 };
-// Returns the best of the mean, the shares and the groups (the first of equal ones).
-LayerBound layer_bound(const ExpertProblem& problem, std::size_t sample, std::size_t layer);
+// Returns the best of the mean, the shares and the groups (the first of equal ones). `groups`: the
+// result of best_groups() if the caller has it.
+LayerBound layer_bound(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
+                       const GroupChoice* groups = nullptr);
 
 // What trying all placements of a pool or layer found.
 struct Trial {
@@ -76,16 +83,28 @@ Trial place_below(const Pool& pool, double limit, std::uint64_t& work);
 Trial place_layer_below(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
                         double limit, std::uint64_t& work);
 
-// GPUs that a proof by trying fills at most.
-inline constexpr std::uint64_t kTrialWork = 40'000;
+// Choices that a proof by trying makes at most.
+inline constexpr std::uint64_t kTrialWork = 400'000;
 // Slots of a layer up to which a proof by trying may succeed.
 inline constexpr std::size_t kMostTriedSlots = 24;
 
+// What a plan is checked against, beside the problem.
+struct PlanTerms {
+  Over over = Over::kMean;
+  Placement old;                // empty without an old placement
+  double migration_weight = 0;  // time per moved slot
+  Placement eplb;               // EPLB's placement
+};
+
+// Returns the problem of a layer: GPUs may hold an expert twice where they do so in the layer's old
+// placement or in EPLB's, because a plan may keep the old one and must not be worse than EPLB's.
+ExpertProblem layer_problem(const ExpertProblem& problem, const PlanTerms& terms, std::size_t layer,
+                            const Expert* slots);
+
 // Recomputes what `plan` says of the problem. Errors (kVerificationFailed, `where` is a member of a
-// plan): those of check_placement(); loads, bounds, objective or moves that differ from the
-// placement's; a bound that its rule does not prove; `proven_optimal` that does not follow.
-// `old`: empty without an old placement.
-Status check_plan(const ExpertProblem& problem, const ExpertPlan& plan, Over over,
-                  const Placement& old, double migration_weight);
+// plan): those of check_slots() and check_layer(); loads, bounds, objective or moves that differ
+// from the placement's; a bound that its rule does not prove; `proven_optimal` that does not
+// follow.
+Status check_plan(const ExpertProblem& problem, const ExpertPlan& plan, const PlanTerms& terms);
 
 }  // namespace shardwright::experts

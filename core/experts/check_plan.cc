@@ -44,21 +44,24 @@ bool proves(const ExpertProblem& problem, std::size_t layer, BoundRule rule, dou
              Trial::End::kNone;
 }
 
-Status check_bounds(const ExpertProblem& problem, const ExpertPlan& plan, Over over,
+Status check_bounds(const ExpertProblem& all, const ExpertPlan& plan, const PlanTerms& terms,
                     std::size_t worst) {
-  if (plan.lower_bound.size() != problem.num_layers() || plan.rules.size() != problem.num_layers())
+  if (plan.lower_bound.size() != all.num_layers() || plan.rules.size() != all.num_layers())
     return refuted("/lower_bound", "must have a number and a rule per layer");
-  for (std::size_t layer = 0; layer < problem.num_layers(); ++layer) {
+  for (std::size_t layer = 0; layer < all.num_layers(); ++layer) {
+    const ExpertProblem problem =
+        layer_problem(all, terms, layer, plan.placement.data() + layer * all.num_slots());
     const double value = plan.lower_bound[layer];
     bool proved = false;
     if (problem.num_samples() == 1) {
       proved = proves(problem, layer, plan.rules[layer], value);
-    } else if (plan.rules[layer] != BoundRule::kTried) {
+    } else if (plan.rules[layer] == BoundRule::kWindows) {
       std::vector<double> by_window(problem.num_samples() * problem.num_layers(), 0);
       for (std::size_t sample = 0; sample < problem.num_samples(); ++sample)
         by_window[sample * problem.num_layers() + layer] =
             layer_bound(problem, sample, layer).value;
-      proved = value <= over_windows(problem, by_window, over, worst)[layer] * (1 + kTolerance);
+      proved =
+          value <= over_windows(problem, by_window, terms.over, worst)[layer] * (1 + kTolerance);
     }
     if (!proved) {
       return refuted("/lower_bound/" + std::to_string(layer),
@@ -70,24 +73,38 @@ Status check_bounds(const ExpertProblem& problem, const ExpertPlan& plan, Over o
 
 }  // namespace
 
-Status check_plan(const ExpertProblem& problem, const ExpertPlan& plan, Over over,
-                  const Placement& old, double migration_weight) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_placement(problem, plan.placement));
+ExpertProblem layer_problem(const ExpertProblem& problem, const PlanTerms& terms, std::size_t layer,
+                            const Expert* slots) {
+  if (!has_repeats(problem, slots)) return problem;
+  for (const Placement* other : {&terms.old, &terms.eplb}) {
+    if (!other->empty() && has_repeats(problem, other->data() + layer * problem.num_slots()))
+      return problem.with_repeats();
+  }
+  return problem;
+}
+
+Status check_plan(const ExpertProblem& problem, const ExpertPlan& plan, const PlanTerms& terms) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_slots(problem, plan.placement, ErrorCode::kVerificationFailed));
+  for (std::size_t layer = 0; layer < problem.num_layers(); ++layer) {
+    const Expert* slots = plan.placement.data() + layer * problem.num_slots();
+    SHARDWRIGHT_RETURN_IF_ERROR(
+        check_layer(layer_problem(problem, terms, layer, slots), layer, slots));
+  }
   const std::vector<double> busiest = busiest_times(problem, plan.placement);
   const std::size_t worst = worst_window(problem, busiest);
   SHARDWRIGHT_RETURN_IF_ERROR(
-      check_values(plan.max_load, over_windows(problem, busiest, over, worst), "/max_load"));
+      check_values(plan.max_load, over_windows(problem, busiest, terms.over, worst), "/max_load"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_values(
-      plan.mean_load, over_windows(problem, mean_times(problem), over, worst), "/mean_load"));
-  const std::size_t moved = old.empty() ? 0 : count_moves(problem, plan.placement, old);
+      plan.mean_load, over_windows(problem, mean_times(problem), terms.over, worst), "/mean_load"));
+  const std::size_t moved = terms.old.empty() ? 0 : count_moves(problem, plan.placement, terms.old);
   if (plan.moved != moved) return refuted("/moved", "is " + std::to_string(moved));
-  double objective = migration_weight * static_cast<double>(moved);
+  double objective = terms.migration_weight * static_cast<double>(moved);
   for (const double load : plan.max_load)
     objective += load;
   if (!equal(plan.objective, objective))
     return refuted("/objective", "is " + std::to_string(objective));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_bounds(problem, plan, over, worst));
-  bool proven = migration_weight == 0 || moved == 0;
+  SHARDWRIGHT_RETURN_IF_ERROR(check_bounds(problem, plan, terms, worst));
+  bool proven = terms.migration_weight == 0 || moved == 0;
   for (std::size_t layer = 0; layer < problem.num_layers(); ++layer)
     proven = proven && plan.max_load[layer] <= plan.lower_bound[layer] * (1 + kTolerance);
   if (plan.proven_optimal && !proven)

@@ -87,15 +87,22 @@ std::vector<double> mean_times(const ExpertProblem& problem) {
   return means;
 }
 
-std::size_t count_moves(const ExpertProblem& problem, const Placement& placement,
-                        const Placement& old) {
+std::size_t count_layer_moves(const ExpertProblem& problem, const Expert* slots,
+                              const Expert* old) {
   const std::size_t per_gpu = problem.slots_per_gpu();
   std::size_t moves = 0;
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    const auto first = old.begin() + static_cast<std::ptrdiff_t>(i / per_gpu * per_gpu);
-    const auto last = first + static_cast<std::ptrdiff_t>(per_gpu);
-    moves += std::find(first, last, placement[i]) == last ? 1U : 0U;
+  for (std::size_t i = 0; i < problem.num_slots(); ++i) {
+    const Expert* first = old + i / per_gpu * per_gpu;
+    moves += std::find(first, first + per_gpu, slots[i]) == first + per_gpu ? 1U : 0U;
   }
+  return moves;
+}
+
+std::size_t count_moves(const ExpertProblem& problem, const Placement& placement,
+                        const Placement& old) {
+  std::size_t moves = 0;
+  for (std::size_t first = 0; first < placement.size(); first += problem.num_slots())
+    moves += count_layer_moves(problem, placement.data() + first, old.data() + first);
   return moves;
 }
 
@@ -124,39 +131,46 @@ Status check_slots(const ExpertProblem& problem, const Placement& placement, Err
   return {};
 }
 
-Status check_placement(const ExpertProblem& problem, const Placement& placement) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_slots(problem, placement, ErrorCode::kVerificationFailed));
+bool has_repeats(const ExpertProblem& problem, const Expert* slots) {
+  std::vector<std::size_t> gpu_of(problem.num_experts(), problem.num_gpus());
+  for (std::size_t slot = 0; slot < problem.num_slots(); ++slot) {
+    std::size_t& gpu = gpu_of[index(slots[slot])];
+    if (gpu == slot / problem.slots_per_gpu()) return true;
+    gpu = slot / problem.slots_per_gpu();
+  }
+  return false;
+}
+
+Status check_layer(const ExpertProblem& problem, std::size_t layer, const Expert* slots) {
   const std::size_t per_gpu = problem.slots_per_gpu();
   const std::size_t per_node = problem.num_slots() / problem.num_nodes();
   const std::size_t group_size = problem.num_experts() / problem.num_groups();
-  for (std::size_t layer = 0; layer < problem.num_layers(); ++layer) {
-    std::vector<std::size_t> gpu_of(problem.num_experts(), problem.num_gpus());
-    std::vector<std::size_t> node_of(problem.num_groups(), problem.num_nodes());
-    for (std::size_t slot = 0; slot < problem.num_slots(); ++slot) {
-      const std::size_t expert = index(placement[layer * problem.num_slots() + slot]);
-      if (problem.forbids_repeats() && gpu_of[expert] == slot / per_gpu) {
-        return Error{ErrorCode::kVerificationFailed,
-                     "GPU " + std::to_string(slot / per_gpu) + " has two replicas of expert " +
-                         std::to_string(expert),
-                     place(layer, slot)};
-      }
-      gpu_of[expert] = slot / per_gpu;
-      std::size_t& node = node_of[expert / group_size];
-      if (problem.keeps_groups() && node != problem.num_nodes() && node != slot / per_node) {
-        return Error{ErrorCode::kVerificationFailed,
-                     "group " + std::to_string(expert / group_size) + " is on two nodes",
-                     place(layer, slot)};
-      }
-      node = slot / per_node;
-    }
-    for (std::size_t node = 0; problem.keeps_groups() && node < problem.num_nodes(); ++node) {
-      const auto groups = std::count(node_of.begin(), node_of.end(), node);
-      if (static_cast<std::size_t>(groups) * problem.num_nodes() == problem.num_groups()) continue;
+  std::vector<std::size_t> gpu_of(problem.num_experts(), problem.num_gpus());
+  std::vector<std::size_t> node_of(problem.num_groups(), problem.num_nodes());
+  for (std::size_t slot = 0; slot < problem.num_slots(); ++slot) {
+    const std::size_t expert = index(slots[slot]);
+    if (problem.forbids_repeats() && gpu_of[expert] == slot / per_gpu) {
       return Error{ErrorCode::kVerificationFailed,
-                   "node " + std::to_string(node) + " has " + std::to_string(groups) +
-                       " groups of " + std::to_string(problem.num_groups()),
-                   "/physical_to_logical/" + std::to_string(layer)};
+                   "GPU " + std::to_string(slot / per_gpu) + " has two replicas of expert " +
+                       std::to_string(expert),
+                   place(layer, slot)};
     }
+    gpu_of[expert] = slot / per_gpu;
+    std::size_t& node = node_of[expert / group_size];
+    if (problem.keeps_groups() && node != problem.num_nodes() && node != slot / per_node) {
+      return Error{ErrorCode::kVerificationFailed,
+                   "group " + std::to_string(expert / group_size) + " is on two nodes",
+                   place(layer, slot)};
+    }
+    node = slot / per_node;
+  }
+  for (std::size_t node = 0; problem.keeps_groups() && node < problem.num_nodes(); ++node) {
+    const auto groups = std::count(node_of.begin(), node_of.end(), node);
+    if (static_cast<std::size_t>(groups) * problem.num_nodes() == problem.num_groups()) continue;
+    return Error{ErrorCode::kVerificationFailed,
+                 "node " + std::to_string(node) + " has " + std::to_string(groups) + " groups of " +
+                     std::to_string(problem.num_groups()),
+                 "/physical_to_logical/" + std::to_string(layer)};
   }
   return {};
 }

@@ -24,9 +24,9 @@ enum class Over : std::uint8_t { kMean, kWorst };
 inline constexpr std::array<std::string_view, 2> kOverNames{"mean", "worst"};
 
 // The argument that proves a lower bound (bound.h).
-enum class BoundRule : std::uint8_t { kMean, kShares, kGroups, kTried };
-inline constexpr std::array<std::string_view, 4> kBoundRuleNames{"mean", "shares", "groups",
-                                                                 "tried"};
+enum class BoundRule : std::uint8_t { kMean, kShares, kGroups, kTried, kWindows };
+inline constexpr std::array<std::string_view, 5> kBoundRuleNames{"mean", "shares", "groups",
+                                                                 "tried", "windows"};
 
 // Thread safety: a value.
 struct ExpertPlan {
@@ -64,7 +64,9 @@ std::vector<double> over_windows(const ExpertProblem& problem, const std::vector
 // Returns the mean load per window and layer: [samples][layers].
 std::vector<double> mean_times(const ExpertProblem& problem);
 
-// Counts slots whose expert was not on their GPU in `old`. O(slots * slots per GPU).
+// Counts slots whose expert was not on their GPU in `old`: of a layer, and of all layers. O(slots *
+// slots per GPU).
+std::size_t count_layer_moves(const ExpertProblem& problem, const Expert* slots, const Expert* old);
 std::size_t count_moves(const ExpertProblem& problem, const Placement& placement,
                         const Placement& old);
 
@@ -72,9 +74,12 @@ std::size_t count_moves(const ExpertProblem& problem, const Placement& placement
 // placement that is not [layers][slots]; an expert that does not exist, or has no slot.
 Status check_slots(const ExpertProblem& problem, const Placement& placement, ErrorCode code);
 
-// Errors (kVerificationFailed): those of check_slots(); two replicas of an expert on a GPU, a group
-// on several nodes, or nodes with unequal numbers of groups, where the problem forbids it.
-// O(layers * slots).
-Status check_placement(const ExpertProblem& problem, const Placement& placement);
+// Returns true if a GPU holds an expert twice. `slots`: one layer. O(slots).
+bool has_repeats(const ExpertProblem& problem, const Expert* slots);
+
+// Errors (kVerificationFailed): two replicas of an expert on a GPU, a group on several nodes, or
+// nodes with unequal numbers of groups, where the problem forbids it. `slots`: one layer, whose
+// experts exist. O(slots).
+Status check_layer(const ExpertProblem& problem, std::size_t layer, const Expert* slots);
 
 }  // namespace shardwright::experts

@@ -21,7 +21,6 @@ struct ExpertSpec {
   std::size_t num_slots = 0;       // of a layer, over all GPUs
   std::size_t num_groups = 1;      // consecutive experts of equal number
   std::vector<double> gpu_speeds;  // tokens per unit of time; empty = 1
-  bool allow_repeats = false;      // a GPU may hold two replicas of an expert
 };
 
 // A checked ExpertSpec. Copies share the loads.
@@ -60,10 +59,16 @@ class ExpertProblem {
   // Returns true if two replicas of an expert must be on different GPUs. They need not if a GPU has
   // more slots than there are experts to choose from.
   bool forbids_repeats() const {
-    return !spec_->allow_repeats &&
+    return !allows_repeats_ &&
            num_experts() / (keeps_groups() ? num_nodes() : 1) >= slots_per_gpu();
   }
 
+  // Returns the same problem, in which GPUs may hold an expert twice.
+  ExpertProblem with_repeats() const {
+    ExpertProblem problem = *this;
+    problem.allows_repeats_ = true;
+    return problem;
+  }
   // Returns the same problem with the loads of one window: the mean of all.
   ExpertProblem mean_window() const;
 
@@ -72,6 +77,7 @@ class ExpertProblem {
       : spec_(std::make_shared<const ExpertSpec>(std::move(spec))) {}
 
   std::shared_ptr<const ExpertSpec> spec_;
+  bool allows_repeats_ = false;
 };
 
 }  // namespace shardwright::experts
