@@ -3,6 +3,7 @@
 #include <array>
 
 #include "runtime/surface/embedding_requests.h"
+#include "runtime/surface/experts_requests.h"
 #include "runtime/surface/files_requests.h"
 #include "runtime/surface/operators_requests.h"
 #include "runtime/surface/program_requests.h"
@@ -87,6 +88,25 @@ constexpr std::array kCommands{
             "shardwright program transfer samples/data/transfer.json --memory 16MiB -o "
             "transfer_plan.json",
             &make<TransferRequest>, true},
+    Command{
+        "experts plan",
+        "Plans how many replicas every expert has and on which GPUs, and proves how good that is",
+        "shardwright experts plan samples/data/experts.json --gpus 8 --slots 16 -o "
+        "expert_plan.json",
+        &make<ExpertsPlanRequest>, true},
+    Command{"experts verify",
+            "Recomputes loads, replicas, groups, bounds and moves of a plan; exits 5 where one is "
+            "false",
+            "shardwright experts verify samples/data/experts.json expert_plan.json",
+            &make<ExpertsVerifyRequest>},
+    Command{"experts sweep",
+            "Plans for several numbers of GPUs and slots: how many redundant experts are enough",
+            "shardwright experts sweep samples/data/experts.json --gpus 4,8 --slots 8..16:8 "
+            "--slot-bytes 2GiB",
+            &make<ExpertsSweepRequest>, true},
+    Command{"experts explain", "Says of every layer what limits it",
+            "shardwright experts explain samples/data/experts.json", &make<ExpertsExplainRequest>,
+            true},
     Command{"init", "Writes a commented file to begin with: a problem, a graph, ...",
             "shardwright init -o problem.json", &make<InitRequest>},
     Command{"schema", "Prints the JSON Schema of a kind of file, or lists the kinds of files",
@@ -106,6 +126,8 @@ constexpr std::array kGroups{
         "  shardwright operators solve instance.json --budget 400MB"},
     CommandGroup{"program", "Inserts the communication that a program's placements require",
                  "shardwright program apply samples/data/program.json --full"},
+    CommandGroup{"experts", "Places the experts of a mixture-of-experts model on GPUs",
+                 "shardwright experts plan samples/data/experts.json --gpus 8 --slots 16"},
 };
 
 }  // namespace

@@ -43,6 +43,8 @@ enum class DocumentKind : std::uint8_t {
   kRedistributionAnswer,
   kTransfer,
   kTransferPlan,
+  kExperts,
+  kExpertPlan,
   kSchema,
 };
 
