@@ -194,6 +194,10 @@ Result<Answer> answer(const ExpertsPlanRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedExperts loaded, load(request.input, watch));
   SHARDWRIGHT_RETURN_IF_ERROR(check_moves(request, loaded.options));
   loaded.options.compat = request.compat;
+  if (request.kicks) {
+    loaded.options.rules.best.kicks = *request.kicks;
+    loaded.options.rules.best.window_kicks = *request.kicks;
+  }
   loaded.options.rules.terms.migration_weight = request.migration_weight.value_or(0);
   if (request.max_moves) loaded.options.rules.max_moves = *request.max_moves;
   Result<ExpertsAnswer> planned = plan_experts(*loaded.problem, loaded.options);
@@ -347,7 +351,8 @@ Result<Answer> answer(const ExpertsExplainRequest& request, const Watch& watch) 
   Answer answer;
   answer.write_json = [layers](const TextSink& sink) {
     JsonWriter json(sink);
-    write_by(json, [&](JsonMembers& members) { members.rows_by("layers", *layers, describe_layer); });
+    write_by(json,
+             [&](JsonMembers& members) { members.rows_by("layers", *layers, describe_layer); });
     json.finish();
   };
   answer.text = [layers](const TextForm& form) { return explain_text(*layers, form.width); };

@@ -50,6 +50,9 @@ void describe(ExpertsPlanRequest& request, Fields& fields) {
   fields.choice("form", request.form, "form", kEngineForms,
                 "Whose file to write with --json or -o: this project's, or that of an engine");
   describe_time_limit(request.input, fields);
+  fields
+      .count("kicks", request.kicks, "Kicks of the local search in a layer or node (default: 6)", 0)
+      .advanced();
 }
 
 void describe(ExpertsVerifyRequest& request, Fields& fields) {

@@ -30,6 +30,7 @@ struct ExpertsPlanRequest {
   std::optional<std::uint64_t> max_moves;
   bool compat = false;
   EngineForm form = EngineForm::kShardwright;
+  std::optional<std::uint64_t> kicks;  // absent = BestParameters
 };
 
 // shardwright experts verify

@@ -20,7 +20,7 @@ struct BestParameters {
   // A layer within this relative distance of its bound is good enough. Placements reach 1e-4 soon,
   // and 1e-5 with twice the work.
   double enough = 5e-5;
-  std::size_t kicks = 10;         // per layer, or per node if groups stay on nodes
+  std::size_t kicks = 6;          // per layer, or per node if groups stay on nodes
   std::size_t window_kicks = 10;  // the same if there are several windows
 };
 

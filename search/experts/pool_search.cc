@@ -38,6 +38,7 @@ PoolSearch::PoolSearch(SearchPool search_pool)
   changed_.resize(gpus_ * windows_);
   is_touched_.assign(gpus_, 0);
   top_.resize(windows_ * kTop);
+  least_gpu_.resize(windows_);
 }
 
 // Computes the state from slots_.
@@ -104,8 +105,10 @@ void PoolSearch::rank_gpus() {
   for (std::size_t window = 0; window < windows_; ++window) {
     Busiest* top = top_.data() + window * kTop;
     std::fill(top, top + kTop, Busiest{0, -1});
+    double least = std::numeric_limits<double>::infinity();
     for (std::size_t gpu = 0; gpu < gpus_; ++gpu) {
       Busiest next{static_cast<std::uint32_t>(gpu), load(gpu)[window] * slowness_[gpu]};
+      if (next.time < least) least = next.time, least_gpu_[window] = gpu;
       if (next.time <= top[kTop - 1].time) continue;
       for (std::size_t i = 0; i < kTop; ++i) {
         if (next.time > top[i].time) std::swap(next, top[i]);
@@ -264,28 +267,33 @@ void PoolSearch::try_swaps_with(std::size_t window, std::size_t gpu, std::size_t
   const double load_a = load(gpu)[window];
   const double load_b = load(other)[window];
   const double most = load_a * slowness_[gpu] / slowness_[other] - load_b;
-  double best_local = std::numeric_limits<double>::infinity();
+  const bool is_simple = local_weight() > 0;
   for (std::size_t a = gpu * per_gpu_; a < (gpu + 1) * per_gpu_; ++a) {
     const double share_a = share(slots_[a])[window];
     if (!may_take(other, slots_[a])) continue;
     for (std::size_t b = other * per_gpu_; b < (other + 1) * per_gpu_; ++b) {
       const double change = share_a - share(slots_[b])[window];
-      if (change <= 0 || change >= most || !may_take(gpu, slots_[b])) continue;
-      if (windows_ == 1 && move_cost_.per_move == 0) {
-        const double local =
-            std::max((load_a - change) * slowness_[gpu], (load_b + change) * slowness_[other]);
-        if (local >= best_local) continue;
-        best_local = local;
-      }
+      if (change <= 0 || change >= most) continue;
+      const double local =
+          std::max((load_a - change) * slowness_[gpu], (load_b + change) * slowness_[other]);
+      if ((is_simple && local >= best.local) || !may_take(gpu, slots_[b])) continue;
       const double score = swap_score(window, a, b);
-      if (score < best.score) best = {score, a, b, kNone};
+      if (score < best.score) best = {score, a, b, kNone, local};
     }
   }
 }
 
 void PoolSearch::try_swaps(std::size_t window, std::size_t gpu, Change& best) {
+  // A good swap with the GPU that has the least time excludes most others.
+  const std::size_t least = least_gpu_[window];
+  if (least != gpu) try_swaps_with(window, gpu, least, best);
+  const bool is_simple = local_weight() > 0;
   for (std::size_t other = 0; other < gpus_; ++other) {
-    if (other != gpu) try_swaps_with(window, gpu, other, best);
+    // The time of both GPUs if they were equally busy.
+    const double even =
+        (load(gpu)[window] + load(other)[window]) / (1 / slowness_[gpu] + 1 / slowness_[other]);
+    if (other == gpu || other == least || (is_simple && even >= best.local)) continue;
+    try_swaps_with(window, gpu, other, best);
   }
   work_ += gpus_ * per_gpu_;
 }
@@ -352,20 +360,34 @@ void PoolSearch::try_replica(std::size_t window, std::size_t gpu, std::size_t sl
                 : (load(at)[window] + change) * slowness_[at] >= load(gpu)[window] * slowness_[gpu])
     return;
   const double score = replica_score(window, slot, expert);
-  if (score < best.score) best = {score, slot, 0, expert};
+  if (score < best.score) best = {score, slot, 0, expert, best.local};
+}
+
+// Returns true if the expert of a slot has other replicas, whose GPUs can take on its load and stay
+// below `gpu`, the busiest one.
+bool PoolSearch::may_leave(std::size_t window, std::size_t gpu, std::size_t slot) const {
+  const std::uint32_t expert = slots_[slot];
+  if (counts_[expert] == 1) return false;
+  const double time = load(gpu)[window] * slowness_[gpu];
+  const double more = share(expert)[window] / (counts_[expert] - 1);
+  for (std::size_t other = next_[slot]; other != slot; other = next_[other]) {
+    const std::size_t at = gpu_of(other);
+    if (at != gpu && (load(at)[window] + more) * slowness_[at] >= time) return false;
+  }
+  return true;
 }
 
 void PoolSearch::try_replicas(std::size_t window, std::size_t gpu, Change& best) {
   const auto experts = static_cast<std::uint32_t>(first_.size());
   for (std::size_t slot = gpu * per_gpu_; slot < (gpu + 1) * per_gpu_; ++slot) {
-    if (counts_[slots_[slot]] == 1) continue;
+    if (!may_leave(window, gpu, slot)) continue;
     for (std::uint32_t expert = 0; expert < experts; ++expert)
       try_replica(window, gpu, slot, expert, best);
   }
-  for (std::size_t a = gpu * per_gpu_; a < (gpu + 1) * per_gpu_; ++a) {
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-      if (gpu_of(slot) != gpu) try_replica(window, gpu, slot, slots_[a], best);
-    }
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (gpu_of(slot) == gpu || !may_leave(window, gpu, slot)) continue;
+    for (std::size_t a = gpu * per_gpu_; a < (gpu + 1) * per_gpu_; ++a)
+      try_replica(window, gpu, slot, slots_[a], best);
   }
   work_ += per_gpu_ * slots_.size();
 }

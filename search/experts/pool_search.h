@@ -69,6 +69,7 @@ class PoolSearch {
     std::size_t slot_a = 0;
     std::size_t slot_b = 0;        // of a swap
     std::uint32_t expert = kNone;  // of a change of replicas: what slot_a gets
+    double local = std::numeric_limits<double>::infinity();  // of a swap: the later of its GPUs
   };
 
   struct Busiest {
@@ -84,6 +85,7 @@ class PoolSearch {
   void try_swaps_with(std::size_t window, std::size_t gpu, std::size_t other, Change& best);
   double swap_score(std::size_t window, std::size_t slot_a, std::size_t slot_b) const;
   void try_replicas(std::size_t window, std::size_t gpu, Change& best);
+  bool may_leave(std::size_t window, std::size_t gpu, std::size_t slot) const;
   void try_replica(std::size_t window, std::size_t gpu, std::size_t slot, std::uint32_t expert,
                    Change& best);
   double replica_score(std::size_t window, std::size_t slot, std::uint32_t expert);
@@ -127,6 +129,7 @@ class PoolSearch {
   std::vector<std::uint32_t> first_, next_, previous_;
   std::vector<double> shares_;          // [experts][windows]
   std::vector<double> loads_;           // [gpus][windows]
+  std::vector<std::size_t> least_gpu_;  // [windows]: the GPU with the least time
   std::vector<Busiest> top_;            // [windows][kTop], busiest first
   std::vector<std::uint8_t> was_on_;    // [experts][gpus], empty without an old placement
   std::vector<double> changed_;         // [gpus][windows], scratch of replica_score()
