@@ -289,6 +289,8 @@ void describe_layer(JsonMembers& members, const LayerExplanation& layer) {
       .shown("largest_share", layer.largest_share, "Load of the largest replica over the mean.");
 }
 
+constexpr double kNearly = 0.97;
+
 LayerExplanation explain_layer(const ExpertProblem& problem, const ExpertPlan& plan,
                                std::size_t layer) {
   const double* loads = problem.loads(0, layer);
@@ -308,7 +310,13 @@ LayerExplanation explain_layer(const ExpertProblem& problem, const ExpertPlan& p
     found.largest_share /= mean;
     found.hottest_share_of_load = loads[found.hottest_expert] / std::max(sum, 1e-300);
   }
-  found.limited_by = limit_of(plan.rules[layer]);
+  BoundRule rule = plan.rules[layer];
+  // If all placements were tried, an argument that proves nearly as much says more.
+  if (rule == BoundRule::kTried) {
+    const LayerBound simple = layer_bound(problem, 0, layer);
+    if (simple.value >= kNearly * plan.lower_bound[layer]) rule = simple.rule;
+  }
+  found.limited_by = limit_of(rule);
   found.hottest_replicas = static_cast<std::size_t>(counts[found.hottest_expert]);
   return found;
 }

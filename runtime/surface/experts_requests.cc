@@ -47,8 +47,10 @@ void describe(ExpertsPlanRequest& request, Fields& fields) {
   fields.choice(
       "mode", request.compat, "mode", kModes,
       "best = search, with lower bounds; compat = DeepSeek's EPLB, decision for decision");
-  fields.choice("form", request.form, "form", kEngineForms,
-                "Whose file to write with --json or -o: this project's, or that of an engine");
+  fields.choice(
+      "form", request.form, "form", kEngineForms,
+      "What to write with --json or -o: this project's plan, or the file of an engine; packed = "
+      "the placement in base64");
   describe_time_limit(request.input, fields);
   fields
       .count("kicks", request.kicks, "Kicks of the local search in a layer or node (default: 6)", 0)

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/io/experts/packed_numbers.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
@@ -38,9 +39,40 @@ Status read_rows(JsonValue value, std::vector<T>& out, std::size_t& width, const
   return {};
 }
 
+// Reads the numbers of {"shape", `type`: base64}. `shape` gets the shape.
+template <class T>
+Result<std::vector<T>> read_packed(JsonValue value, std::string_view type,
+                                   std::vector<std::uint64_t>& shape) {
+  std::string text;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_by(
+      value, [&](JsonMembers& members) { members.required("shape", shape).required(type, text); }));
+  std::optional<std::vector<T>> numbers = unpacked<T>(text);
+  std::size_t size = 1;
+  for (const std::uint64_t extent : shape)
+    size = extent == 0 || size > numbers.value_or(std::vector<T>()).size() ? 0 : size * extent;
+  if (!numbers || size != numbers->size() || size == 0)
+    return value.error("is no base64 of as many numbers as `shape` says");
+  return *std::move(numbers);
+}
+
+JsonShape packed_shape(std::string_view type) {
+  return json::object({{"shape", json::list(json::natural()), true},
+                       {std::string(type), json::text().says("Little-endian, in base64."), true}});
+}
+
 // Reads [layers][experts] or [samples][layers][experts].
 Status read_loads(JsonValue value, ExpertSpec& spec) {
   const auto number = [](JsonValue of) { return of.number(); };
+  if (value.is_object()) {
+    std::vector<std::uint64_t> shape;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(spec.loads, read_packed<double>(value, "float64", shape));
+    if (shape.size() != 2 && shape.size() != 3)
+      return value.error("must have two or three dimensions");
+    spec.num_samples = shape.size() == 3 ? shape[0] : 1;
+    spec.num_layers = shape[shape.size() - 2];
+    spec.num_experts = shape.back();
+    return {};
+  }
   if (!value.is_array() || value.size() == 0) return not_a_list(value, "a list of layers");
   const bool has_windows = value[0].is_array() && value[0].size() > 0 && value[0][0].is_array();
   spec.num_samples = has_windows ? value.size() : 1;
@@ -56,6 +88,11 @@ Status read_loads(JsonValue value, ExpertSpec& spec) {
 }
 
 Status read_slots(JsonValue value, Placement& out) {
+  if (value.is_object()) {
+    std::vector<std::uint64_t> shape;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(out, read_packed<Expert>(value, "int32", shape));
+    return {};
+  }
   std::size_t width = 0;
   return read_rows(value, out, width, [](JsonValue of) -> Result<Expert> {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t expert, of.integer());
@@ -84,7 +121,8 @@ void describe_machine(JsonMembers& members, ExpertsMachine& machine) {
 void describe_file(JsonMembers& members, ExpertsDocument& document) {
   const auto loads = [&](JsonValue value) { return read_loads(value, document.spec); };
   const auto shape = [] {
-    return json::one_of({rows_shape(json::number()), json::list(rows_shape(json::number()))})
+    return json::one_of({rows_shape(json::number()), json::list(rows_shape(json::number())),
+                         packed_shape("float64")})
         .says("Tokens of every expert: [layers][experts] or [windows][layers][experts].");
   };
   members.constant("format", kFormat).required_with("loads", loads, shape);
@@ -93,7 +131,7 @@ void describe_file(JsonMembers& members, ExpertsDocument& document) {
       .optional_with(
           "old", [&](JsonValue value) { return read_slots(value, document.old); },
           [] {
-            return rows_shape(json::natural())
+            return json::one_of({rows_shape(json::natural()), packed_shape("int32")})
                 .says("The placement in use: [layers][slots], GPU after GPU.");
           })
       .ignore({"note"});
@@ -145,13 +183,15 @@ Result<ExpertsDocument> read_experts(std::string_view text) {
   if (!is_json(text)) return read_csv(text);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument file, JsonDocument::parse(text));
   const JsonValue root = file.root();
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kExperts));
   ExpertsDocument document;
   if (root.is_array()) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_loads(root, document.spec));
+  } else if (root.find("float64")) {
     SHARDWRIGHT_RETURN_IF_ERROR(read_loads(root, document.spec));
   } else if (const auto counts = root.find("logical_count")) {
     SHARDWRIGHT_RETURN_IF_ERROR(read_loads(*counts, document.spec));
   } else {
-    SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kExperts));
     SHARDWRIGHT_RETURN_IF_ERROR(
         read_by(root, [&](JsonMembers& members) { describe_file(members, document); }));
   }
@@ -229,7 +269,13 @@ void describe_comparison(JsonMembers& members, const ExpertsAnswer& answer) {
             return json::list(json::tuple({json::natural(), json::number()}))
                 .says("Moves, and the time that they reach.");
           })
-      .shown("stop", answer.planned.stop, "Why the search ended early.");
+      .written_if(
+          answer.planned.stop != StopReason::kFinished, "stop",
+          [&](JsonWriter& json) { json.value(name_of(answer.planned.stop)); },
+          [] {
+            return json::one_word(std::span(kStopReasonNames).subspan(1))
+                .says("Why the search ended early.");
+          });
 }
 
 // Writes [layers][gpus].
@@ -385,7 +431,11 @@ void write_engine_form(const ExpertProblem& problem, const Placement& placement,
     return;
   }
   JsonWriter json(sink);
-  if (form == EngineForm::kVllmAscend) {
+  if (form == EngineForm::kPacked) {
+    json.begin_object().key("physical_to_logical").begin_object().key("shape").begin_array();
+    json.value(problem.num_layers()).value(problem.num_slots()).end_array();
+    json.member("int32", packed(placement)).end_object().end_object();
+  } else if (form == EngineForm::kVllmAscend) {
     write_ascend(json, problem, placement);
   } else {
     json.begin_object().key("physical_to_logical_map");

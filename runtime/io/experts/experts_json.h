@@ -30,7 +30,8 @@ struct ExpertsDocument {
   experts::Placement old;  // empty if there is none
 };
 
-// Reads {"format", "loads", "num_gpus", ...}; a list of loads by layer and expert; the counts that
+// Reads {"format", "loads", "num_gpus", ...}; a list of loads by layer and expert, or the same as
+// {"shape", "float64"} in base64; the counts that
 // SGLang's recorder writes, under "logical_count"; or CSV with a line per layer. Errors:
 // kInvalidInput with the place.
 Result<ExpertsDocument> read_experts(std::string_view text);
@@ -51,10 +52,10 @@ Result<ExpertPlanDocument> read_expert_plan(std::string_view text);
 void write_expert_plan(const experts::ExpertProblem& problem, const ExpertsAnswer& answer,
                        const TextSink& sink);
 
-// The forms in which engines read a placement.
-enum class EngineForm : std::uint8_t { kShardwright, kSglang, kVllmAscend, kTensorrtLlm };
-inline constexpr std::array<std::string_view, 4> kEngineForms{"shardwright", "sglang",
-                                                              "vllm-ascend", "tensorrt-llm"};
+// The forms in which engines read a placement. kPacked has it in base64, for programs.
+enum class EngineForm : std::uint8_t { kShardwright, kSglang, kVllmAscend, kTensorrtLlm, kPacked };
+inline constexpr std::array<std::string_view, 5> kEngineForms{
+    "shardwright", "sglang", "vllm-ascend", "tensorrt-llm", "packed"};
 // Writes the placement for an engine. Precondition: `form` is not kShardwright.
 void write_engine_form(const experts::ExpertProblem& problem, const experts::Placement& placement,
                        EngineForm form, const TextSink& sink);

@@ -12,6 +12,7 @@ tensors of torch, lists, or files. `rebalance_experts` takes the place of DeepSe
 
 from __future__ import annotations
 
+import base64
 import os
 from functools import cached_property
 from typing import Any, Literal, Mapping, Sequence, SupportsFloat, SupportsIndex, Union
@@ -22,7 +23,7 @@ from .arguments import Counts, Document, Fragment, Mode, Size
 # An array or tensor of two or three dimensions, or a document.
 Numbers = Union[Document, Any]
 Over = Literal["mean", "worst"]
-Form = Literal["shardwright", "sglang", "vllm-ascend", "tensorrt-llm"]
+Form = Literal["shardwright", "sglang", "vllm-ascend", "tensorrt-llm", "packed"]
 
 
 def _numpy() -> Any:
@@ -43,11 +44,12 @@ def _array(value: Any) -> Any:
     return _numpy().asarray(value)
 
 
-def _text(array: Any) -> str:
-    """The JSON of an array. Whole numbers are written as such, which is faster."""
-    if array.dtype.kind == "f" and (array == _numpy().floor(array)).all() and (abs(array) < 2**53).all():
-        array = array.astype("int64")
-    return str(array.tolist()).replace(" ", "").replace("nan", '"nan"').replace("inf", '"inf"')
+def _packed(array: Any, kind: str) -> str:
+    """The JSON of an array: base64 takes a tenth of the time of a list."""
+    numbers = _numpy().ascontiguousarray(array, dtype=kind)
+    name = {"<f8": "float64", "<i4": "int32"}[kind]
+    text = base64.b64encode(numbers).decode()
+    return f'{{"shape": {list(numbers.shape)}, "{name}": "{text}"}}'
 
 
 def _documents(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def _documents(members: Mapping[str, Any]) -> dict[str, Any]:
         if array.ndim not in (2, 3) or array.size == 0:
             raise ValueError(f"{name} must have two dimensions, layers and "
                              f"{'slots' if name == 'old' else 'experts'}, not shape {array.shape}")
-        given[name] = Fragment(_text(array))
+        given[name] = Fragment(_packed(array, "<i4" if name == "old" else "<f8"))
     return given
 
 
@@ -76,12 +78,16 @@ class ExpertPlan(Answer):
     @cached_property
     def physical_to_logical(self) -> Any:
         """The expert of every slot: [layers, slots], GPU after GPU. A NumPy array."""
-        return _numpy().array(self.data["physical_to_logical"], dtype="int64")
+        found = self.data["physical_to_logical"]
+        if not isinstance(found, dict):
+            return _numpy().array(found, dtype="int64")
+        numbers = _numpy().frombuffer(base64.b64decode(found["int32"]), dtype="<i4")
+        return numbers.reshape(found["shape"]).astype("int64")
 
     @cached_property
     def replica_count(self) -> Any:
         """[layers, experts]. A NumPy array."""
-        return _numpy().array(self.data["replica_count"], dtype="int64")
+        return replicas(self.physical_to_logical)
 
     @cached_property
     def max_load(self) -> Any:
@@ -145,7 +151,7 @@ def plan(loads: Numbers, *, gpus: SupportsIndex | None = None, nodes: SupportsIn
     `loads` has the tokens by layer and expert, or by window, layer and expert; `over` then says
     whether the mean or the worst window counts. `old` is the placement in use: a move must save
     `migration_weight`, or there are at most `max_moves`. With mode "compat", decides as EPLB does.
-    `form` is the form that `save` writes. A GPU has slots / gpus consecutive slots.
+    `form` is the form that `save` writes; "packed" has only the placement, and is read fastest. A GPU has slots / gpus consecutive slots.
     """
     return ask_for(ExpertPlan, "experts plan", _documents(locals()))
 
@@ -177,6 +183,14 @@ def sweep(loads: Numbers, *, gpus: Counts | str | None = None, nodes: SupportsIn
     return ask_for(ExpertSweep, "experts sweep", _documents(locals()))
 
 
+def replicas(physical_to_logical: Any) -> Any:
+    """The number of replicas of every expert: [layers, experts]."""
+    numpy = _numpy()
+    layers, experts = len(physical_to_logical), int(physical_to_logical.max()) + 1
+    places = physical_to_logical + numpy.arange(layers)[:, None] * experts
+    return numpy.bincount(places.ravel(), minlength=layers * experts).reshape(layers, experts)
+
+
 def slots_of_experts(physical_to_logical: Any, replica_count: Any) -> Any:
     """The slots of every expert in ascending order, filled up with -1: [layers, experts, most]."""
     numpy = _numpy()
@@ -198,7 +212,7 @@ def rebalance_experts(weight: Any, num_replicas: int, num_groups: int, num_nodes
     arguments of `plan`. Tensors give tensors.
     """
     found = plan(weight, gpus=num_gpus, nodes=num_nodes, slots=num_replicas, groups=num_groups,
-                 mode=mode, **options)
+                 mode=mode, form="packed", **options)
     results = (found.physical_to_logical, found.logical_to_physical, found.replica_count)
     if not hasattr(weight, "detach"):
         return results
@@ -227,7 +241,7 @@ def vllm_policy(base: type, **options: Any) -> type:
                 members.pop("migration_weight", None)
                 members.pop("max_moves", None)
             result = plan(weight, gpus=num_ranks, nodes=num_nodes, slots=num_replicas,
-                          groups=num_groups, **members).physical_to_logical
+                          groups=num_groups, form="packed", **members).physical_to_logical
             if not hasattr(weight, "detach"):
                 return result
             import torch
@@ -242,5 +256,5 @@ def save_for(engine: Form, path: str | os.PathLike[str], loads: Numbers, **optio
 
 
 __all__: Sequence[str] = ["ExpertExplanation", "ExpertPlan", "ExpertSweep", "ExpertVerification",
-                          "explain", "plan", "rebalance_experts", "save_for", "slots_of_experts",
+                          "explain", "plan", "rebalance_experts", "replicas", "save_for", "slots_of_experts",
                           "sweep", "verify", "vllm_policy"]
