@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/experts/bound.h"
+#include "core/experts/pair_bound.h"
 
 namespace shardwright::experts {
 namespace {
@@ -36,6 +37,10 @@ Status check_values(const std::vector<double>& said, const std::vector<double>& 
 
 // Returns true if the rule proves `value` for the layer in one window.
 bool proves(const ExpertProblem& problem, std::size_t layer, BoundRule rule, double value) {
+  if (rule == BoundRule::kPairs) {
+    return problem.slots_per_gpu() == 2 && problem.spec().gpu_speeds.empty() &&
+           pairs_refute(layer_pool(problem, 0, layer), value, kMostPairIterations);
+  }
   if (rule != BoundRule::kTried)
     return value <= layer_bound(problem, 0, layer).value * (1 + kTolerance);
   std::uint64_t work = 2 * kTrialWork;

@@ -24,9 +24,9 @@ enum class Over : std::uint8_t { kMean, kWorst };
 inline constexpr std::array<std::string_view, 2> kOverNames{"mean", "worst"};
 
 // The argument that proves a lower bound (bound.h).
-enum class BoundRule : std::uint8_t { kMean, kShares, kGroups, kTried, kWindows };
-inline constexpr std::array<std::string_view, 5> kBoundRuleNames{"mean", "shares", "groups",
-                                                                 "tried", "windows"};
+enum class BoundRule : std::uint8_t { kMean, kShares, kGroups, kTried, kWindows, kPairs };
+inline constexpr std::array<std::string_view, 6> kBoundRuleNames{"mean",  "shares",  "groups",
+                                                                 "tried", "windows", "pairs"};
 
 // Thread safety: a value.
 struct ExpertPlan {

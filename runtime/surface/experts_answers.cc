@@ -100,6 +100,7 @@ std::string_view limit_of(BoundRule rule) {
   switch (rule) {
     case BoundRule::kMean:
       return "the load of all experts";
+    case BoundRule::kPairs:
     case BoundRule::kShares:
       return "the number of replicas";
     case BoundRule::kGroups:
@@ -194,10 +195,7 @@ Result<Answer> answer(const ExpertsPlanRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedExperts loaded, load(request.input, watch));
   SHARDWRIGHT_RETURN_IF_ERROR(check_moves(request, loaded.options));
   loaded.options.compat = request.compat;
-  if (request.kicks) {
-    loaded.options.rules.best.kicks = *request.kicks;
-    loaded.options.rules.best.window_kicks = *request.kicks;
-  }
+  loaded.options.rules.best.effort = request.effort;
   loaded.options.rules.terms.migration_weight = request.migration_weight.value_or(0);
   if (request.max_moves) loaded.options.rules.max_moves = *request.max_moves;
   Result<ExpertsAnswer> planned = plan_experts(*loaded.problem, loaded.options);

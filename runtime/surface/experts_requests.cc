@@ -1,6 +1,7 @@
 #include "runtime/surface/experts_requests.h"
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "runtime/surface/embedding_requests.h"
@@ -8,6 +9,7 @@
 namespace shardwright::commands {
 namespace {
 
+constexpr std::uint64_t kMostEffort = 1'000'000;
 constexpr std::array<std::string_view, 2> kModes{"best", "compat"};
 
 void describe_loads(ExpertLoads& input, Fields& fields, bool has_machine = true) {
@@ -52,9 +54,8 @@ void describe(ExpertsPlanRequest& request, Fields& fields) {
       "What to write with --json or -o: this project's plan, or the file of an engine; packed = "
       "the placement in base64");
   describe_time_limit(request.input, fields);
-  fields
-      .count("kicks", request.kicks, "Kicks of the local search in a layer or node (default: 6)", 0)
-      .advanced();
+  fields.count("effort", request.effort, "Factor of the work of best mode (default: 1)", 1,
+               kMostEffort);
 }
 
 void describe(ExpertsVerifyRequest& request, Fields& fields) {

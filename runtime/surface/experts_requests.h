@@ -30,7 +30,7 @@ struct ExpertsPlanRequest {
   std::optional<std::uint64_t> max_moves;
   bool compat = false;
   EngineForm form = EngineForm::kShardwright;
-  std::optional<std::uint64_t> kicks;  // absent = BestParameters
+  std::uint64_t effort = 1;  // factor of the work of best mode
 };
 
 // shardwright experts verify

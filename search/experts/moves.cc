@@ -17,8 +17,12 @@ std::size_t kept(const Expert* slots, const Expert* old, std::size_t size) {
 }
 
 // Numbers units (nodes or GPUs) anew, so that most slots are kept.
+// Many units keep their numbers, because the assignment takes O(units^3).
+constexpr std::size_t kMostUnits = 512;
+
 std::vector<Expert> renumber(const Expert* slots, const Expert* old, std::size_t units,
                              std::size_t size) {
+  if (units > kMostUnits) return {slots, slots + units * size};
   std::vector<double> cost(units * units);  // fewer kept slots cost more
   for (std::size_t from = 0; from < units; ++from) {
     for (std::size_t to = 0; to < units; ++to)

@@ -17,8 +17,8 @@ struct LayerPoint {
 };
 
 // Renumbers nodes, and GPUs within nodes, so that most slots keep their expert's GPU; then gives
-// the slots of a GPU to experts that were in them. GPUs of different speeds keep their numbers.
-// O(gpus^3 + slots).
+// the slots of a GPU to experts that were in them. GPUs of different speeds, and over 512 GPUs,
+// keep their numbers. O(gpus^3 + slots).
 std::vector<Expert> align(const ExpertProblem& problem, const std::vector<Expert>& slots,
                           const Expert* old);
 

@@ -4,8 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "core/experts/pair_bound.h"
 #include "search/experts/eplb.h"
 #include "search/experts/moves.h"
+#include "search/experts/pair_search.h"
 #include "search/experts/pool_search.h"
 
 namespace shardwright::experts {
@@ -14,6 +16,10 @@ namespace {
 // Prices of a move with which the path from the old placement is searched, relative to the layer's
 // time per slot of a GPU. Falling prices find the best moves first.
 constexpr std::array kMovePrices{0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0};
+
+constexpr std::size_t kLeastKicks = 4;
+constexpr std::size_t kMostKicks = 200;
+constexpr std::size_t kLeastPairMoves = 10'000;  // fewer find little
 
 // What is known of a layer.
 struct LayerState {
@@ -156,13 +162,14 @@ class LayerPlanner {
       nodes.searches.emplace_back(search_pool(mean_, std::move(pools[node]), node));
       PoolSearch& search = nodes.searches.back();
       search.place_greedily();
-      search.search(target, rules_.best.kicks, key(node), stop_);
+      search.search(target, kicks(), key(node), stop_);
       // The other nodes need not be better than this one.
       target = std::max(target, search.time());
     }
     offer(mean_, nodes.slots());
     const double eplb_time = time_of(mean_, eplb_);
     if (eplb_time < state_.time && !has_repeats(mean_, eplb_)) improve(eplb_);
+    search_pairs_of_layer();
     try_all(mean_);
     if (eplb_time >= state_.time) return;
     // Only repeats can make EPLB better than what local search descends to from there.
@@ -172,6 +179,36 @@ class LayerPlanner {
     state_.bound = layer_bound(with_repeats, 0, layer_);
     state_.bound_has_repeats = true;
     try_all(with_repeats);
+  }
+
+  std::size_t kicks() const {
+    const std::size_t slots = mean_.num_layers() * mean_.num_slots();
+    return std::clamp(rules_.best.slots_kicked / slots, kLeastKicks, kMostKicks) *
+           rules_.best.effort;
+  }
+
+  // On GPUs of two slots, searches the numbers of replicas, and improves the bound.
+  void search_pairs_of_layer() {
+    const std::size_t layers = mean_.num_layers();
+    const std::size_t moves = rules_.best.effort * rules_.best.pair_moves / layers;
+    const std::size_t iterations =
+        std::min(rules_.best.effort * rules_.best.pair_iterations / layers, kMostPairIterations);
+    if (mean_.slots_per_gpu() != 2 || mean_.keeps_groups() || !mean_.spec().gpu_speeds.empty() ||
+        mean_.num_slots() <= kMostTriedSlots || moves < kLeastPairMoves ||
+        state_.time <= state_.bound.value * (1 + kRounding))
+      return;
+    const Pool pool = layer_pool(mean_, 0, layer_);
+    const auto counts = replica_counts(mean_, state_.slots.data());
+    std::vector<std::int32_t> by_place;
+    for (const Expert expert : pool.experts)
+      by_place.push_back(counts[static_cast<std::size_t>(expert)]);
+    const std::vector<Expert> slots = search_pairs(pool, std::move(by_place), moves, key(0), stop_);
+    if (!slots.empty()) improve(slots.data());
+    const double tight = state_.time * (1 - 2 * kRounding);
+    const double bound = pairs_refute(pool, tight, iterations)
+                             ? tight
+                             : pairs_bound(pool, state_.bound.value, state_.time, iterations);
+    if (bound > state_.bound.value) state_.bound = {bound, BoundRule::kPairs};
   }
 
   // Descends from a legal placement.
@@ -202,7 +239,8 @@ class LayerPlanner {
     state_.time = time_of(problem_, state_.slots.data());
     Nodes nodes = nodes_at(problem_, state_.slots.data());
     for (std::size_t node = 0; node < nodes.searches.size(); ++node)
-      nodes.searches[node].search(0, rules_.best.window_kicks, key(node), stop_);
+      nodes.searches[node].search(0, rules_.best.window_kicks * rules_.best.effort, key(node),
+                                  stop_);
     offer(problem_, nodes.slots());
   }
 
@@ -290,9 +328,11 @@ PlannedExperts finish(const ExpertProblem& problem, const PlanRules& rules,
   for (std::size_t layer = 0; layer < problem.num_layers(); ++layer) {
     plan.objective += plan.max_load[layer];
     const double bound = std::min(layers[layer].bound.value, plan.max_load[layer]);
-    // A bound within rounding of the load is the load.
+    // A bound within rounding of the load is the load. Refuted pairs are refuted at their value
+    // only.
     const bool is_tight = plan.max_load[layer] <= bound * (1 + 4 * kRounding);
-    plan.lower_bound.push_back(is_tight ? plan.max_load[layer] : bound);
+    const bool is_exact = layers[layer].bound.rule == BoundRule::kPairs;
+    plan.lower_bound.push_back(is_tight && !is_exact ? plan.max_load[layer] : bound);
     plan.rules.push_back(layers[layer].bound.rule);
     plan.proven_optimal = plan.proven_optimal && is_tight;
   }

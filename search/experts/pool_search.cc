@@ -202,14 +202,19 @@ void PoolSearch::deal() {
   recount();
 }
 
-void PoolSearch::place(const Expert* slots) {
-  const std::vector<Expert>& experts = pool_.pool.experts;
+// Returns the place of an expert in the pool by its number.
+std::vector<std::uint32_t> PoolSearch::places() const {
   std::vector<std::uint32_t> places;
-  for (std::uint32_t i = 0; i < experts.size(); ++i) {
-    const auto expert = static_cast<std::size_t>(experts[i]);
+  for (std::uint32_t i = 0; i < first_.size(); ++i) {
+    const auto expert = static_cast<std::size_t>(pool_.pool.experts[i]);
     if (places.size() <= expert) places.resize(expert + 1, kNone);
     places[expert] = i;
   }
+  return places;
+}
+
+void PoolSearch::place(const Expert* slots) {
+  const std::vector<std::uint32_t> places = this->places();
   for (std::size_t slot = 0; slot < slots_.size(); ++slot)
     slots_[slot] = places[static_cast<std::size_t>(slots[slot])];
   recount();
@@ -217,14 +222,14 @@ void PoolSearch::place(const Expert* slots) {
 
 void PoolSearch::charge_moves(MoveCost cost) {
   move_cost_ = cost;
-  was_on_.assign(cost.old == nullptr ? 0 : first_.size() * gpus_, 0);
-  if (cost.old == nullptr) return;
-  const std::vector<Expert>& experts = pool_.pool.experts;
-  for (std::uint32_t i = 0; i < experts.size(); ++i) {
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-      if (cost.old[slot] == experts[i]) was_on_[i * gpus_ + gpu_of(slot)] = 1;
-    }
+  was_on_.assign(first_.size() * gpus_, 0);
+  const std::vector<std::uint32_t> places = this->places();
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    const auto expert = static_cast<std::size_t>(cost.old[slot]);
+    if (expert < places.size() && places[expert] != kNone)
+      was_on_[places[expert] * gpus_ + gpu_of(slot)] = 1;
   }
+  recount();
 }
 
 void PoolSearch::append_slots(std::vector<Expert>& out) const {

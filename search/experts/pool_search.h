@@ -26,7 +26,7 @@ struct SearchPool {
 
 // The cost of moving: what a placement pays for each slot whose expert was not on the GPU before.
 struct MoveCost {
-  const Expert* old = nullptr;  // [slots of the pool], null without an old placement
+  const Expert* old = nullptr;  // [slots of the pool]
   double per_move = 0;
 };
 
@@ -79,6 +79,7 @@ class PoolSearch {
   static constexpr std::size_t kTop = 4;
 
   void recount();
+  std::vector<std::uint32_t> places() const;
   void rank_gpus();
   double rest(std::size_t window, std::size_t gpu_a, std::size_t gpu_b) const;
   void try_swaps(std::size_t window, std::size_t gpu, Change& best);

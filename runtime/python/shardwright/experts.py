@@ -144,13 +144,14 @@ def plan(loads: Numbers, *, gpus: SupportsIndex | None = None, nodes: SupportsIn
          over: Over | None = None, threads: SupportsIndex = 0, old: Numbers | None = None,
          migration_weight: SupportsFloat | None = None, max_moves: SupportsIndex | None = None,
          mode: Mode | None = None, form: Form | None = None,
-         time_limit: SupportsFloat | None = None, kicks: SupportsIndex | None = None,
+         time_limit: SupportsFloat | None = None, effort: SupportsIndex = 1,
          cancel: Cancel | None = None) -> ExpertPlan:
     """Plans how many replicas every expert has, and on which GPUs.
 
     `loads` has the tokens by layer and expert, or by window, layer and expert; `over` then says
     whether the mean or the worst window counts. `old` is the placement in use: a move must save
-    `migration_weight`, or there are at most `max_moves`. With mode "compat", decides as EPLB does.
+    `migration_weight`, or there are at most `max_moves`. With mode "compat", decides as EPLB does;
+    with `effort`, mode "best" works so many times as much.
     `form` is the form that `save` writes; "packed" has only the placement, and is read fastest. A GPU has slots / gpus consecutive slots.
     """
     return ask_for(ExpertPlan, "experts plan", _documents(locals()))

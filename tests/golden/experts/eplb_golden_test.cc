@@ -8,6 +8,7 @@
 #include "core/experts/expert_plan.h"
 #include "runtime/io/file.h"
 #include "search/experts/eplb.h"
+#include "search/experts/plan_experts.h"
 
 namespace shardwright::eplb_golden_test {
 
@@ -61,6 +62,34 @@ TEST_CASE("experts golden: compat mode gives EPLB's placements") {
             doctest::Approx(golden["max_over_mean"][layer].get<double>()).epsilon(1e-6));
     }
   }
+}
+
+TEST_CASE("experts golden: best mode is never above EPLB, and close to its bounds") {
+  const auto text = read_file("tests/golden/experts/eplb.json.gz");
+  REQUIRE(text.ok());
+  const json cases = json::parse(*text)["cases"];
+  InlineExecutor executor;
+  double gaps = 0;
+  int counted = 0;
+  for (const json& golden : cases) {
+    CAPTURE(golden["name"].get<std::string>());
+    const ExpertProblem problem = problem_of(golden);
+    const PlannedExperts planned = plan_best(problem, {}, executor, Budget());
+    const PlannedExperts eplb = plan_eplb(problem, {}, executor);
+    const ExpertPlan& plan = planned.plan;
+    CHECK(plan.objective <= eplb.plan.objective * (1 + kRounding));
+    const Status status = check_plan(problem, plan, planned.terms);
+    CHECK_MESSAGE(status.ok(), (status.ok() ? "" : status.error().to_string()));
+    if (problem.slots_per_gpu() == 1) CHECK(plan.proven_optimal);
+    if (problem.slots_per_gpu() == 1) continue;
+    double bound = 0;
+    for (const double layer : plan.lower_bound)
+      bound += layer;
+    gaps += plan.objective / bound - 1;
+    ++counted;
+  }
+  CHECK(counted == 39);
+  CHECK(gaps / counted < 0.001);
 }
 
 }  // namespace shardwright::eplb_golden_test

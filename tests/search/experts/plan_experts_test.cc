@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/experts/pair_bound.h"
 #include "search/experts/moves.h"
 #include "search/experts/plan_experts.h"
 #include "search/random.h"
@@ -158,6 +159,9 @@ TEST_CASE("experts: small problems have no better placement, and no bound is abo
     const ExpertProblem rules = repeats ? problem.with_repeats() : problem;
     CHECK_FALSE(BruteForce(rules, plan.objective * (1 - 1e-9)).finds());
     CHECK(plan.lower_bound[0] <= plan.objective);
+    if (per_gpu == 2)
+      CHECK(pairs_bound(layer_pool(problem, 0, 0), 0, 2 * plan.objective, 100) <=
+            plan.objective * (1 + kRounding));
     // A GPU holds an expert twice only where EPLB's placement does.
     CHECK((!repeats || has_repeats(problem, eplb.plan.placement.data())));
     repeated += repeats && problem.forbids_repeats() ? 1 : 0;
