@@ -15,8 +15,7 @@ std::string number(std::size_t value) { return std::to_string(value); }
 Status check_machine(const ExpertSpec& spec) {
   if (spec.num_gpus == 0) return invalid_input("/num_gpus", "must be at least 1");
   if (spec.num_nodes == 0 || spec.num_gpus % spec.num_nodes != 0) {
-    return invalid_input("/num_nodes", "must divide the " + number(spec.num_gpus) +
-                                           " GPUs; give {num_nodes} or {num_gpus}");
+    return invalid_input("/num_nodes", "must divide the " + number(spec.num_gpus) + " GPUs");
   }
   if (spec.num_slots < spec.num_experts || spec.num_slots % spec.num_gpus != 0) {
     const std::size_t least =

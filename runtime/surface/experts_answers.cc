@@ -54,6 +54,20 @@ Result<ExpertsDocument> load_document(const ExpertLoads& input, const Watch& wat
   return document;
 }
 
+// Names the flag of a member that a flag gave, and the file otherwise.
+Error located(const ExpertLoads& input, Error error) {
+  const std::pair<std::string_view, bool> flags[] = {{"/num_gpus", input.gpus.has_value()},
+                                                     {"/num_nodes", input.nodes.has_value()},
+                                                     {"/num_slots", input.slots.has_value()},
+                                                     {"/num_groups", input.groups.has_value()}};
+  for (const auto& [member, is_given] : flags) {
+    if (error.where != member || !is_given) continue;
+    error.where = member.substr(std::string_view("/num_").size());
+    return error;
+  }
+  return input.loads.locate(std::move(error));
+}
+
 Result<LoadedExperts> load(const ExpertLoads& input, ExpertsDocument document,
                            const ExpertsMachine& other, const Watch& watch) {
   complete(document.machine, input, other);
@@ -68,7 +82,7 @@ Result<LoadedExperts> load(const ExpertLoads& input, ExpertsDocument document,
   spec.num_slots = machine.num_slots.value_or(least);
   spec.gpu_speeds = machine.gpu_speeds;
   Result<ExpertProblem> problem = ExpertProblem::make(std::move(spec));
-  if (!problem.ok()) return input.loads.locate(problem.error());
+  if (!problem.ok()) return located(input, problem.error());
   LoadedExperts loaded;
   loaded.problem = std::make_shared<const ExpertProblem>(std::move(problem).value());
   loaded.options.rules.terms.old = std::move(document.old);

@@ -84,7 +84,7 @@ class Experts(unittest.TestCase):
 
     def test_bad_input_is_named(self):
         for request, place in (({"loads": [[1, 2], [3]]}, "/loads/1"), ({"loads": [[1, -2]]}, "/loads/0/1"),
-                               ({"loads": [[1, 2]], "slots": 3, "gpus": 2}, "num_slots"),
+                               ({"loads": [[1, 2]], "slots": 3, "gpus": 2}, "slots"),
                                ({"loads": LOADS, "gpus": 8, "old": [[0, 1]]}, "/old"),
                                ({"loads": LOADS, "gpus": 8, "max_moves": 1}, "max_moves"),
                                ({"loads": {"shape": [2, 2], "float64": "AAAA"}, "gpus": 1}, "/loads")):
