@@ -38,8 +38,10 @@ Status check_values(const std::vector<double>& said, const std::vector<double>& 
 // Returns true if the rule proves `value` for the layer in one window.
 bool proves(const ExpertProblem& problem, std::size_t layer, BoundRule rule, double value) {
   if (rule == BoundRule::kPairs) {
-    return problem.slots_per_gpu() == 2 && problem.spec().gpu_speeds.empty() &&
-           pairs_refute(layer_pool(problem, 0, layer), value, kMostPairIterations);
+    if (problem.slots_per_gpu() != 2 || !problem.spec().gpu_speeds.empty()) return false;
+    const Pool pool = layer_pool(problem, 0, layer);
+    return counts_refute(pool, value, kMostCounts) ||
+           pairs_refute(pool, value, kMostPairIterations);
   }
   if (rule != BoundRule::kTried)
     return value <= layer_bound(problem, 0, layer).value * (1 + kTolerance);

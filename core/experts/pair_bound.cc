@@ -176,6 +176,91 @@ bool pairs_refute(const Pool& pool, double time, std::size_t iterations) {
   return PairPrices(pool, time).refute(iterations);
 }
 
+namespace {
+
+// Tries all ways to give spare slots to experts.
+class CountTrial {
+ public:
+  CountTrial(const Pool& pool, double time) : pool_(pool), time_(time) {}
+
+  bool refute(std::size_t most) {
+    if (!choose_fewest()) return true;
+    double ways = 1;  // of choosing `spare_` experts with repetition
+    for (std::size_t i = 0; i < spare_; ++i)
+      ways *= static_cast<double>(counts_.size() + i) / static_cast<double>(i + 1);
+    if (ways > static_cast<double>(most)) return false;
+    for (std::size_t expert = 0; expert < counts_.size(); ++expert)
+      shares_.insert(shares_.end(), counts_[expert], share(expert));
+    std::sort(shares_.begin(), shares_.end());
+    return !fits(0, spare_, shares_);
+  }
+
+ private:
+  double share(std::size_t expert) const {
+    return pool_.loads[expert] / static_cast<double>(counts_[expert]);
+  }
+
+  // Sets the fewest replicas with which every share and the least other share stay within the time.
+  bool choose_fewest() {
+    double other = 0;
+    for (;;) {
+      const double room = time_ - other;
+      std::size_t needed = 0;
+      counts_.clear();
+      for (const double load : pool_.loads) {
+        if (load > room * static_cast<double>(pool_.num_slots())) return false;
+        counts_.push_back(
+            static_cast<std::size_t>(std::max(1.0, std::ceil(load / room * (1 - kRounding)))));
+        needed += counts_.back();
+      }
+      if (needed > pool_.num_slots()) return false;
+      spare_ = pool_.num_slots() - needed;
+      double least = time_;
+      for (std::size_t expert = 0; expert < counts_.size(); ++expert)
+        least =
+            std::min(least, pool_.loads[expert] / static_cast<double>(counts_[expert] + spare_));
+      if (least <= other * (1 + kRounding)) return true;
+      other = least;
+      if (other >= time_) return false;
+    }
+  }
+
+  // Gives `spare` slots to experts from `first` on. `shares`: of all replicas so far, ascending.
+  bool fits(std::size_t first, std::size_t spare, const std::vector<double>& shares) {
+    if (spare == 0) {
+      for (std::size_t i = 0, j = shares.size() - 1; i < j; ++i, --j) {
+        if (shares[i] + shares[j] > time_) return false;
+      }
+      return true;
+    }
+    std::vector<double> more;
+    for (std::size_t expert = first; expert < counts_.size(); ++expert) {
+      more = shares;
+      const auto from = std::lower_bound(more.begin(), more.end(), share(expert));
+      more.erase(from, from + static_cast<std::ptrdiff_t>(counts_[expert]));
+      ++counts_[expert];
+      const double next = share(expert);
+      more.insert(std::lower_bound(more.begin(), more.end(), next), counts_[expert], next);
+      const bool found = fits(expert, spare - 1, more);
+      --counts_[expert];
+      if (found) return true;
+    }
+    return false;
+  }
+
+  const Pool& pool_;
+  double time_;
+  std::vector<std::size_t> counts_;
+  std::size_t spare_ = 0;
+  std::vector<double> shares_;
+};
+
+}  // namespace
+
+bool counts_refute(const Pool& pool, double time, std::size_t most) {
+  return CountTrial(pool, time).refute(most);
+}
+
 double pairs_bound(const Pool& pool, double low, double high, std::size_t iterations) {
   for (int i = 0; i < kBisections; ++i) {
     const double middle = low + (high - low) / 2;

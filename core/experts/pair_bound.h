@@ -18,11 +18,19 @@ namespace shardwright::experts {
 // GPU, equal speeds. O(iterations * experts).
 bool pairs_refute(const Pool& pool, double time, std::size_t iterations);
 
+// Returns true if this proves that no placement has all times at most `time`: all numbers of
+// replicas that keep every share low enough are tried, each with its best pairs (the largest
+// replica with the smallest, and so on). Returns false if there are more than `most` ways.
+// Preconditions: as above. O(most * slots).
+bool counts_refute(const Pool& pool, double time, std::size_t most);
+
 // Returns the largest refuted time that bisection between `low`, a lower bound, and `high` finds,
 // or `low`.
 double pairs_bound(const Pool& pool, double low, double high, std::size_t iterations);
 
 // Iterations that check_plan() makes; a plan must need no more.
 inline constexpr std::size_t kMostPairIterations = 1000;
+// Ways that check_plan() tries in counts_refute().
+inline constexpr std::size_t kMostCounts = 60'000;
 
 }  // namespace shardwright::experts

@@ -20,6 +20,7 @@ constexpr std::array kMovePrices{0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0};
 constexpr std::size_t kLeastKicks = 4;
 constexpr std::size_t kMostKicks = 200;
 constexpr std::size_t kLeastPairMoves = 10'000;  // fewer find little
+constexpr std::size_t kLeastCounts = 300;        // as many ways take a tenth of a millisecond
 
 // What is known of a layer.
 struct LayerState {
@@ -189,26 +190,32 @@ class LayerPlanner {
 
   // On GPUs of two slots, searches the numbers of replicas, and improves the bound.
   void search_pairs_of_layer() {
+    if (mean_.slots_per_gpu() != 2 || mean_.keeps_groups() || !mean_.spec().gpu_speeds.empty() ||
+        mean_.num_slots() <= kMostTriedSlots)
+      return;
     const std::size_t layers = mean_.num_layers();
     const std::size_t moves = rules_.best.effort * rules_.best.pair_moves / layers;
+    const bool has_time = moves >= kLeastPairMoves;
+    const Pool pool = layer_pool(mean_, 0, layer_);
+    if (has_time && state_.time > state_.bound.value * (1 + kRounding)) {
+      const auto counts = replica_counts(mean_, state_.slots.data());
+      std::vector<std::int32_t> by_place;
+      for (const Expert expert : pool.experts)
+        by_place.push_back(counts[static_cast<std::size_t>(expert)]);
+      const auto slots = search_pairs(pool, std::move(by_place), moves, key(0), stop_);
+      if (!slots.empty()) improve(slots.data());
+    }
+    if (state_.time <= state_.bound.value * (1 + kRounding)) return;
     const std::size_t iterations =
         std::min(rules_.best.effort * rules_.best.pair_iterations / layers, kMostPairIterations);
-    if (mean_.slots_per_gpu() != 2 || mean_.keeps_groups() || !mean_.spec().gpu_speeds.empty() ||
-        mean_.num_slots() <= kMostTriedSlots || moves < kLeastPairMoves ||
-        state_.time <= state_.bound.value * (1 + kRounding))
-      return;
-    const Pool pool = layer_pool(mean_, 0, layer_);
-    const auto counts = replica_counts(mean_, state_.slots.data());
-    std::vector<std::int32_t> by_place;
-    for (const Expert expert : pool.experts)
-      by_place.push_back(counts[static_cast<std::size_t>(expert)]);
-    const std::vector<Expert> slots = search_pairs(pool, std::move(by_place), moves, key(0), stop_);
-    if (!slots.empty()) improve(slots.data());
     const double tight = state_.time * (1 - 2 * kRounding);
-    const double bound = pairs_refute(pool, tight, iterations)
-                             ? tight
-                             : pairs_bound(pool, state_.bound.value, state_.time, iterations);
-    if (bound > state_.bound.value) state_.bound = {bound, BoundRule::kPairs};
+    if (counts_refute(pool, tight, std::clamp(moves, kLeastCounts, kMostCounts)) ||
+        (has_time && pairs_refute(pool, tight, iterations))) {
+      state_.bound = {tight, BoundRule::kPairs};
+    } else if (has_time) {
+      const double bound = pairs_bound(pool, state_.bound.value, state_.time, iterations);
+      if (bound > state_.bound.value) state_.bound = {bound, BoundRule::kPairs};
+    }
   }
 
   // Descends from a legal placement.

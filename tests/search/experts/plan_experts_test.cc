@@ -141,6 +141,7 @@ TEST_CASE("experts: small problems have no better placement, and no bound is abo
   InlineExecutor executor;
   int proven = 0;
   int repeated = 0;
+  int refuted = 0;
   for (int seed = 0; seed < kProblems; ++seed) {
     CAPTURE(seed);
     RandomGenerator random(static_cast<std::uint64_t>(seed));
@@ -159,9 +160,15 @@ TEST_CASE("experts: small problems have no better placement, and no bound is abo
     const ExpertProblem rules = repeats ? problem.with_repeats() : problem;
     CHECK_FALSE(BruteForce(rules, plan.objective * (1 - 1e-9)).finds());
     CHECK(plan.lower_bound[0] <= plan.objective);
-    if (per_gpu == 2)
+    if (per_gpu == 2) {
+      const Pool pool = layer_pool(problem, 0, 0);
+      CHECK_FALSE(counts_refute(pool, plan.objective * (1 + kRounding), 20'000));
+      // Not only the best, but nothing below it is possible, as far as all ways are tried.
+      if (!repeats && plan.proven_optimal && counts_refute(pool, plan.objective * 0.999, 20'000))
+        ++refuted;
       CHECK(pairs_bound(layer_pool(problem, 0, 0), 0, 2 * plan.objective, 100) <=
             plan.objective * (1 + kRounding));
+    }
     // A GPU holds an expert twice only where EPLB's placement does.
     CHECK((!repeats || has_repeats(problem, eplb.plan.placement.data())));
     repeated += repeats && problem.forbids_repeats() ? 1 : 0;
@@ -169,6 +176,7 @@ TEST_CASE("experts: small problems have no better placement, and no bound is abo
   }
   CHECK(proven > kProblems * 95 / 100);
   CHECK(repeated < kProblems / 20);
+  CHECK(refuted > kProblems / 20);
 }
 
 TEST_CASE("experts: every plan is checked, and none is above EPLB's") {
