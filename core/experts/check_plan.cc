@@ -35,18 +35,21 @@ Status check_values(const std::vector<double>& said, const std::vector<double>& 
   return {};
 }
 
-// Returns true if the rule proves `value` for the layer in one window.
-bool proves(const ExpertProblem& problem, std::size_t layer, BoundRule rule, double value) {
+// Returns true if the rule proves `value` for the layer in one window, and no simple rule proves
+// more. `busiest`: time of the placement.
+bool proves(const ExpertProblem& problem, std::size_t layer, BoundRule rule, double value,
+            double busiest) {
+  const double simple = std::min(busiest, layer_bound(problem, 0, layer).value);
+  if (value < simple * (1 - kTolerance)) return false;
   if (rule == BoundRule::kPairs) {
     if (problem.slots_per_gpu() != 2 || !problem.spec().gpu_speeds.empty()) return false;
     const Pool pool = layer_pool(problem, 0, layer);
     return counts_refute(pool, value, kMostCounts) ||
            pairs_refute(pool, value, kMostPairIterations);
   }
-  if (rule != BoundRule::kTried)
-    return value <= layer_bound(problem, 0, layer).value * (1 + kTolerance);
+  if (rule != BoundRule::kTried) return value <= simple * (1 + kTolerance);
   std::uint64_t work = 2 * kTrialWork;
-  return problem.num_slots() <= kMostTriedSlots && lists_groups(problem) &&
+  return equal(value, busiest) && problem.num_slots() <= kMostTriedSlots && lists_groups(problem) &&
          place_layer_below(problem, 0, layer, value * (1 - kTolerance), work).end ==
              Trial::End::kNone;
 }
@@ -61,14 +64,14 @@ Status check_bounds(const ExpertProblem& all, const ExpertPlan& plan, const Plan
     const double value = plan.lower_bound[layer];
     bool proved = false;
     if (problem.num_samples() == 1) {
-      proved = proves(problem, layer, plan.rules[layer], value);
+      proved = proves(problem, layer, plan.rules[layer], value, plan.max_load[layer]);
     } else if (plan.rules[layer] == BoundRule::kWindows) {
       std::vector<double> by_window(problem.num_samples() * problem.num_layers(), 0);
       for (std::size_t sample = 0; sample < problem.num_samples(); ++sample)
         by_window[sample * problem.num_layers() + layer] =
             layer_bound(problem, sample, layer).value;
-      proved =
-          value <= over_windows(problem, by_window, terms.over, worst)[layer] * (1 + kTolerance);
+      proved = equal(value, std::min(plan.max_load[layer],
+                                     over_windows(problem, by_window, terms.over, worst)[layer]));
     }
     if (!proved) {
       return refuted("/lower_bound/" + std::to_string(layer),
@@ -111,11 +114,15 @@ Status check_plan(const ExpertProblem& problem, const ExpertPlan& plan, const Pl
   if (!equal(plan.objective, objective))
     return refuted("/objective", "is " + std::to_string(objective));
   SHARDWRIGHT_RETURN_IF_ERROR(check_bounds(problem, plan, terms, worst));
-  bool proven = terms.migration_weight == 0 || moved == 0;
-  for (std::size_t layer = 0; layer < problem.num_layers(); ++layer)
-    proven = proven && plan.max_load[layer] <= plan.lower_bound[layer] * (1 + kTolerance);
-  if (plan.proven_optimal && !proven)
-    return refuted("/proven_optimal", "the bounds are below the loads, or slots moved");
+  bool may_be_proven = terms.migration_weight == 0 || moved == 0;
+  bool is_proven = may_be_proven;
+  for (std::size_t layer = 0; layer < problem.num_layers(); ++layer) {
+    const double bound = plan.lower_bound[layer];
+    may_be_proven = may_be_proven && plan.max_load[layer] <= bound * (1 + kTolerance);
+    is_proven = is_proven && plan.max_load[layer] <= bound * (1 + kRounding);
+  }
+  if (plan.proven_optimal ? !may_be_proven : is_proven)
+    return refuted("/proven_optimal", "does not follow from the bounds, the loads and the moves");
   return {};
 }
 

@@ -32,30 +32,37 @@ Status check_options(const ExpertProblem& problem, const ExpertsOptions& options
   return error;
 }
 
-}  // namespace
-
-Result<ExpertsAnswer> plan_experts(const ExpertProblem& problem, const ExpertsOptions& options) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_options(problem, options));
-  PlanningExecutor executor(options.threads);
-  const Budget budget(std::nullopt, options.time_limit_s, options.stop);
-  const PlanTerms& terms = options.rules.terms;
+ExpertsAnswer compared(const ExpertProblem& problem, PlannedExperts planned) {
   ExpertsAnswer answer;
-  answer.planned = options.compat ? plan_eplb(problem, options.rules, executor)
-                                  : plan_best(problem, options.rules, executor, budget);
-  answer.eplb_time = time_of(problem, answer.planned.terms.eplb, terms.over);
+  answer.planned = std::move(planned);
+  const PlanTerms& terms = answer.planned.terms;
+  answer.eplb_time = time_of(problem, terms.eplb, terms.over);
   if (!terms.old.empty()) answer.old_time = time_of(problem, terms.old, terms.over);
   answer.mean_time = sum(answer.planned.plan.mean_load);
   answer.bound = sum(answer.planned.plan.lower_bound);
   return answer;
 }
 
-Status verify_experts(const ExpertProblem& problem, const ExpertPlan& plan,
-                      const ExpertsOptions& options) {
+}  // namespace
+
+Result<ExpertsAnswer> plan_experts(const ExpertProblem& problem, const ExpertsOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_options(problem, options));
   PlanningExecutor executor(options.threads);
-  PlanTerms terms = options.rules.terms;
-  terms.eplb = place_eplb(problem, executor);
-  return check_plan(problem, plan, terms);
+  const Budget budget(std::nullopt, options.time_limit_s, options.stop);
+  return compared(problem, options.compat ? plan_eplb(problem, options.rules, executor)
+                                          : plan_best(problem, options.rules, executor, budget));
+}
+
+Result<ExpertsAnswer> verify_experts(const ExpertProblem& problem, ExpertPlan plan,
+                                     const ExpertsOptions& options) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_options(problem, options));
+  PlanningExecutor executor(options.threads);
+  PlannedExperts planned;
+  planned.terms = options.rules.terms;
+  planned.terms.eplb = place_eplb(problem, executor);
+  SHARDWRIGHT_RETURN_IF_ERROR(check_plan(problem, plan, planned.terms));
+  planned.plan = std::move(plan);
+  return compared(problem, std::move(planned));
 }
 
 Result<std::vector<ExpertsPoint>> sweep_experts(const ExpertProblem& problem,

@@ -36,9 +36,10 @@ struct ExpertsAnswer {
 Result<ExpertsAnswer> plan_experts(const experts::ExpertProblem& problem,
                                    const ExpertsOptions& options);
 
-// Checks every claim of a plan. Errors: as experts::check_plan(); kInvalidInput as above.
-Status verify_experts(const experts::ExpertProblem& problem, const experts::ExpertPlan& plan,
-                      const ExpertsOptions& options);
+// Checks every claim of a plan, and returns it with what it is compared with. Errors: as
+// experts::check_plan(); kInvalidInput as above.
+Result<ExpertsAnswer> verify_experts(const experts::ExpertProblem& problem,
+                                     experts::ExpertPlan plan, const ExpertsOptions& options);
 
 // A machine of a sweep.
 struct ExpertsPoint {

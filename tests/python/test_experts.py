@@ -58,10 +58,16 @@ class Experts(unittest.TestCase):
     def test_forged_plan_is_refused(self):
         plan = experts.plan(SAMPLE)
         for name, value in (("objective", 1.0), ("moved", 1), ("max_load", [1.0, 1.0]), ("lower_bound", [197.0, 84.0]),
-                            ("bound_rules", ["mean", "mean"]), ("mean_load", [1.0, 1.0])):
+                            ("bound_rules", ["mean", "mean"]), ("eplb_time", 200.0), ("mean_time", 1.0),
+                            ("replica_count", [[2] * 8] * 2), ("gpu_load", [[1.0] * 8] * 2), ("mean_load", [1.0, 1.0])):
             forged = experts.verify(SAMPLE, {**plan.data, name: value})
             self.assertEqual((forged.outcome, forged.verified), ("violation", False), name)
             self.assertIn(name if name != "bound_rules" else "lower_bound", str(forged))
+
+    def test_answer_does_not_depend_on_threads(self):
+        loads = random_loads(8, 12, 64)
+        one, three = (experts.plan(loads, gpus=8, slots=72, threads=threads).data for threads in (1, 3))
+        self.assertEqual(one, three)
 
     def test_moves(self):
         before, after = random_loads(1, 3, 32), random_loads(2, 3, 32)

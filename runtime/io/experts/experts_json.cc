@@ -1,6 +1,7 @@
 #include "runtime/io/experts/experts_json.h"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -17,6 +18,9 @@ using namespace experts;
 
 constexpr std::string_view kFormat = "shardwright.experts/1";
 constexpr std::string_view kPlanFormat = "shardwright.experts.plan/1";
+
+// Relative; the sums of two programs differ by less.
+constexpr double kComparedRounding = 1e-9;
 
 Error not_equal(JsonValue value, std::size_t is, std::size_t wanted) {
   return value.error("has " + std::to_string(is) + " entries; the first list has " +
@@ -354,6 +358,44 @@ void write_expert_plan(const ExpertProblem& problem, const ExpertsAnswer& answer
     write_gpu_times(json, problem, plan.placement);
   });
   json.finish();
+}
+
+namespace {
+
+// Returns the first place where two values differ by more than rounding.
+std::optional<JsonValue> difference(JsonValue said, JsonValue is) {
+  if (is.is_array()) {
+    if (!said.is_array() || said.size() != is.size()) return said;
+    for (std::size_t i = 0; i < is.size(); ++i) {
+      if (const auto found = difference(said[i], is[i])) return found;
+    }
+    return std::nullopt;
+  }
+  const Result<double> number = said.number();
+  const double wanted = *is.number();
+  if (number.ok() && std::abs(*number - wanted) <= kComparedRounding * std::abs(wanted))
+    return std::nullopt;
+  return said;
+}
+
+}  // namespace
+
+Status check_comparison(const ExpertProblem& problem, const ExpertsAnswer& answer,
+                        std::string_view text) {
+  std::string wanted;
+  write_expert_plan(problem, answer, [&](std::string_view piece) { wanted += piece; });
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument is, JsonDocument::parse(wanted));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument said, JsonDocument::parse(text));
+  for (const std::string_view key :
+       {"replica_count", "gpu_load", "gpu_load_before", "eplb_time", "old_time", "mean_time"}) {
+    const std::optional<JsonValue> right = is.root().find(key);
+    const std::optional<JsonValue> given = said.root().find(key);
+    const auto wrong = right && given ? difference(*given, *right) : std::nullopt;
+    if (right.has_value() == given.has_value() && !wrong) continue;
+    return Error{ErrorCode::kVerificationFailed, "is not what the placement gives",
+                 wrong ? wrong->pointer() : "/" + std::string(key)};
+  }
+  return {};
 }
 
 JsonShape experts_shape() {

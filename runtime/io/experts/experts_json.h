@@ -52,6 +52,12 @@ Result<ExpertPlanDocument> read_expert_plan(std::string_view text);
 void write_expert_plan(const experts::ExpertProblem& problem, const ExpertsAnswer& answer,
                        const TextSink& sink);
 
+// Compares what a file says beside its plan with `answer`: counts of replicas, loads of GPUs, times
+// of other placements. The front of moves is not checked. Errors (kVerificationFailed): the first
+// place that differs. Precondition: read_expert_plan() reads `text`.
+Status check_comparison(const experts::ExpertProblem& problem, const ExpertsAnswer& answer,
+                        std::string_view text);
+
 // The forms in which engines read a placement. kPacked has it in base64, for programs.
 enum class EngineForm : std::uint8_t { kShardwright, kSglang, kVllmAscend, kTensorrtLlm, kPacked };
 inline constexpr std::array<std::string_view, 5> kEngineForms{
