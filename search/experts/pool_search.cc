@@ -104,7 +104,7 @@ void PoolSearch::rank_gpus() {
   time_ = 0;
   for (std::size_t window = 0; window < windows_; ++window) {
     Busiest* top = top_.data() + window * kTop;
-    std::fill(top, top + kTop, Busiest{0, -1});
+    std::fill(top, top + kTop, Busiest{kNone, -1});
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t gpu = 0; gpu < gpus_; ++gpu) {
       Busiest next{static_cast<std::uint32_t>(gpu), load(gpu)[window] * slowness_[gpu]};
@@ -405,6 +405,8 @@ double PoolSearch::accepted_score(std::size_t window) const {
 bool PoolSearch::step() {
   Change best;
   for (std::size_t window = 0; window < windows_; ++window) {
+    // Only the worst window can lower the worst time.
+    if (pool_.over == Over::kWorst && top_[window * kTop].time < time_) continue;
     best.score = accepted_score(window);
     const std::size_t gpu = top_[window * kTop].gpu;
     try_swaps(window, gpu, best);
