@@ -218,7 +218,7 @@ def rebalance_experts(weight: Any, num_replicas: int, num_groups: int, num_nodes
     if not hasattr(weight, "detach"):
         return results
     import torch
-    return tuple(torch.from_numpy(result) for result in results)  # type: ignore[return-value]
+    return tuple(torch.from_numpy(result) for result in results)
 
 
 def vllm_policy(base: type, **options: Any) -> type:
