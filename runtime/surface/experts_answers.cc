@@ -325,6 +325,11 @@ void describe_layer(JsonMembers& members, const LayerExplanation& layer) {
       .shown("largest_share", layer.largest_share, "Load of the largest replica over the mean.");
 }
 
+void describe_explanation(JsonMembers& members, const std::vector<LayerExplanation>& layers) {
+  members.constant("format", "shardwright.experts.explanation/1")
+      .rows_by("layers", layers, describe_layer);
+}
+
 constexpr double kNearly = 0.97;
 
 LayerExplanation explain_layer(const ExpertProblem& problem, const ExpertPlan& plan,
@@ -395,8 +400,7 @@ Result<Answer> answer(const ExpertsExplainRequest& request, const Watch& watch) 
   Answer answer;
   answer.write_json = [layers](const TextSink& sink) {
     JsonWriter json(sink);
-    write_by(json,
-             [&](JsonMembers& members) { members.rows_by("layers", *layers, describe_layer); });
+    write_by(json, [&](JsonMembers& members) { describe_explanation(members, *layers); });
     json.finish();
   };
   answer.text = [layers](const TextForm& form) { return explain_text(*layers, form.width); };
@@ -408,6 +412,28 @@ Result<Answer> answer(const ExpertsExplainRequest& request, const Watch& watch) 
 namespace {
 
 using Points = std::vector<ExpertsPoint>;
+
+void describe_sweep(JsonMembers& members, const Points& points, std::size_t num_experts,
+                    std::optional<std::int64_t> slot_bytes) {
+  const auto describe_point = [&](JsonMembers& row, const ExpertsPoint& point) {
+    const std::size_t per_gpu = point.num_slots / std::max<std::size_t>(1, point.num_gpus);
+    row.shown("num_gpus", point.num_gpus)
+        .shown("num_slots", point.num_slots, "Of a layer, over all GPUs.")
+        .shown("redundant", point.num_slots - std::min(num_experts, point.num_slots),
+               "Slots beyond one per expert.")
+        .shown("objective", point.time, "Sum over layers of the busiest GPU.")
+        .shown("mean_time", point.mean_time, "If all GPUs were equally busy.")
+        .shown("lower_bound", point.bound, "No placement has a smaller objective.")
+        .written_if(
+            slot_bytes.has_value(), "bytes_per_gpu",
+            [&](JsonWriter& json) {
+              json.value(static_cast<std::int64_t>(per_gpu) * slot_bytes.value_or(0));
+            },
+            [] { return json::integer().says("Memory of a GPU's slots."); });
+  };
+  members.constant("format", "shardwright.experts.sweep/1")
+      .rows_by("points", points, describe_point);
+}
 
 std::string sweep_text(const ExpertProblem& problem, const Points& points,
                        std::optional<std::int64_t> slot_bytes, std::size_t width) {
@@ -473,23 +499,12 @@ Result<Answer> answer(const ExpertsSweepRequest& request, const Watch& watch) {
   if (!swept.ok()) return request.input.loads.locate(swept.error());
   const auto points = std::make_shared<const Points>(std::move(swept).value());
   Answer answer;
-  answer.write_json = [points, problem = loaded.problem,
+  answer.write_json = [points, experts = loaded.problem->num_experts(),
                        slot_bytes = request.slot_bytes](const TextSink& sink) {
     JsonWriter json(sink);
-    json.begin_object().key("points").begin_array();
-    for (const ExpertsPoint& point : *points) {
-      json.new_line().begin_object().member("num_gpus", point.num_gpus);
-      json.member("num_slots", point.num_slots);
-      json.member("redundant", point.num_slots - problem->num_experts());
-      json.member("objective", point.time).member("mean_time", point.mean_time);
-      json.member("lower_bound", point.bound);
-      if (slot_bytes) {
-        json.member("bytes_per_gpu",
-                    static_cast<std::int64_t>(point.num_slots / point.num_gpus) * *slot_bytes);
-      }
-      json.end_object();
-    }
-    json.end_array().end_object().finish();
+    write_by(json,
+             [&](JsonMembers& members) { describe_sweep(members, *points, experts, slot_bytes); });
+    json.finish();
   };
   answer.text = [points, problem = loaded.problem,
                  slot_bytes = request.slot_bytes](const TextForm& form) {
@@ -498,6 +513,22 @@ Result<Answer> answer(const ExpertsSweepRequest& request, const Watch& watch) {
   answer.write_page =
       page_of("experts", answer.write_json, [text = answer.text] { return text({}); });
   return answer;
+}
+
+JsonShape expert_sweep_shape() {
+  return shape_by([](JsonMembers& members) {
+           const Points points;
+           describe_sweep(members, points, 0, {});
+         })
+      .says("What `experts sweep` answers.");
+}
+
+JsonShape expert_explanation_shape() {
+  return shape_by([](JsonMembers& members) {
+           const std::vector<LayerExplanation> layers;
+           describe_explanation(members, layers);
+         })
+      .says("What `experts explain` answers.");
 }
 
 }  // namespace shardwright::commands

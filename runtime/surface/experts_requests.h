@@ -64,4 +64,8 @@ Result<Answer> answer(const ExpertsVerifyRequest& request, const Watch& watch);
 Result<Answer> answer(const ExpertsExplainRequest& request, const Watch& watch);
 Result<Answer> answer(const ExpertsSweepRequest& request, const Watch& watch);
 
+// The shapes of the answers of `experts sweep` and `experts explain`.
+JsonShape expert_sweep_shape();
+JsonShape expert_explanation_shape();
+
 }  // namespace shardwright::commands

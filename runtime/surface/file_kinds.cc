@@ -18,6 +18,7 @@
 #include "runtime/io/program/program_json.h"
 #include "runtime/io/program/redistribution_json.h"
 #include "runtime/io/program/transfer_json.h"
+#include "runtime/surface/experts_requests.h"
 #include "runtime/surface/file_texts.h"
 
 namespace shardwright::commands {
@@ -55,6 +56,8 @@ constexpr FileKind kKinds[] = {
     {"transfer-plan", "Transfer plan", transfer_plan_shape},
     {"experts", "Loads of experts", experts_shape, kExpertsSample},
     {"expert-plan", "Plan of experts", expert_plan_shape},
+    {"expert-sweep", "Sweep of experts", expert_sweep_shape},
+    {"expert-explanation", "Explanation of experts", expert_explanation_shape},
 };
 
 }  // namespace

@@ -161,7 +161,9 @@ constexpr std::array kAnswers{DocumentKind::kPlan,
                               DocumentKind::kReshardAnswer,
                               DocumentKind::kRedistributionAnswer,
                               DocumentKind::kTransferPlan,
-                              DocumentKind::kExpertPlan};
+                              DocumentKind::kExpertPlan,
+                              DocumentKind::kExpertSweep,
+                              DocumentKind::kExpertExplanation};
 
 Result<DocumentKind> answer_kind(JsonValue root) {
   const std::optional<DocumentKind> kind = kind_of(root);

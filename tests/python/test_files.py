@@ -322,6 +322,8 @@ class Answers(unittest.TestCase):
              {"redistribution": str(SAMPLES / "redistribution.json"), "front": True}),
             ("transfer-plan", "program transfer", {"transfer": str(SAMPLES / "transfer.json")}),
             ("expert-plan", "experts plan", {"loads": str(SAMPLES / "experts.json")}),
+            ("expert-sweep", "experts sweep", {"loads": str(SAMPLES / "experts.json"), "slot_bytes": "1GiB"}),
+            ("expert-explanation", "experts explain", {"loads": str(SAMPLES / "experts.json")}),
             ("expert-plan", "experts plan", {"loads": [[3, 2, 1, 1]], "gpus": 2, "old": [[0, 1, 2, 3]]}),
         ]
         for cost in ("compat", "sum", "exact"):

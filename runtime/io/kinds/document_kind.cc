@@ -68,6 +68,8 @@ constexpr std::array kWords{
           "`shardwright init experts` begins"},
     Words{"a plan of experts", "`shardwright experts verify LOADS PLAN` reads",
           "`shardwright experts plan` writes"},
+    Words{"a sweep of experts", kNoReader, ""},
+    Words{"an explanation of experts", kNoReader, ""},
     Words{"a JSON Schema", "`shardwright schema` prints and no command reads", ""},
 };
 static_assert(kWords.size() == static_cast<std::size_t>(Kind::kSchema) + 1);
@@ -88,6 +90,8 @@ constexpr std::array kFormats{
     Format{"shardwright.transfer", Kind::kTransferPlan},
     Format{"shardwright.experts", Kind::kExperts},
     Format{"shardwright.experts.plan", Kind::kExpertPlan},
+    Format{"shardwright.experts.sweep", Kind::kExpertSweep},
+    Format{"shardwright.experts.explanation", Kind::kExpertExplanation},
 };
 
 // Members, as paths from the root, that identify a kind. A kind may have several forms.

@@ -45,6 +45,8 @@ enum class DocumentKind : std::uint8_t {
   kTransferPlan,
   kExperts,
   kExpertPlan,
+  kExpertSweep,
+  kExpertExplanation,
   kSchema,
 };
 
