@@ -3,6 +3,7 @@
 #include <array>
 
 #include "runtime/surface/embedding_requests.h"
+#include "runtime/surface/experts_requests.h"
 #include "runtime/surface/files_requests.h"
 #include "runtime/surface/operators_requests.h"
 #include "runtime/surface/program_requests.h"
@@ -132,6 +133,32 @@ constexpr std::array kCommands{
                        "transfer_plan.json",
             .make = &make<TransferRequest>,
             .has_page = true},
+    Command{.name = "experts plan",
+            .help =
+                "Plans how many replicas every expert has and on which GPUs, and proves how good "
+                "that is",
+            .example = "shardwright experts plan samples/data/experts.json --gpus 8 --slots 16 -o "
+                       "expert_plan.json",
+            .make = &make<ExpertsPlanRequest>,
+            .has_page = true},
+    Command{.name = "experts verify",
+            .help = "Recomputes loads, replicas, groups, bounds and moves of a plan; exits 5 where "
+                    "one is false",
+            .example = "shardwright experts verify samples/data/experts.json expert_plan.json",
+            .make = &make<ExpertsVerifyRequest>},
+    Command{.name = "experts sweep",
+            .help = "Plans for several numbers of GPUs and slots: how many redundant experts are "
+                    "enough",
+            .example =
+                "shardwright experts sweep samples/data/experts.json --gpus 4,8 --slots 8..16:8 "
+                "--slot-bytes 2GiB",
+            .make = &make<ExpertsSweepRequest>,
+            .has_page = true},
+    Command{.name = "experts explain",
+            .help = "Says of every layer what limits it",
+            .example = "shardwright experts explain samples/data/experts.json",
+            .make = &make<ExpertsExplainRequest>,
+            .has_page = true},
     Command{.name = "init",
             .help = "Writes a commented file to begin with: a problem, a graph, ...",
             .example = "shardwright init -o problem.json",
@@ -158,6 +185,8 @@ constexpr std::array kGroups{
         "  shardwright operators solve instance.json --budget 400MB"},
     CommandGroup{"program", "Inserts the communication that a program's placements require",
                  "shardwright program apply samples/data/program.json --full"},
+    CommandGroup{"experts", "Places the experts of a mixture-of-experts model on GPUs",
+                 "shardwright experts plan samples/data/experts.json --gpus 8 --slots 16"},
 };
 
 }  // namespace

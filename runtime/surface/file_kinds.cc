@@ -5,6 +5,7 @@
 #include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/embedding/verify_file.h"
+#include "runtime/io/experts/experts_json.h"
 #include "runtime/io/operators/aten_graph_json.h"
 #include "runtime/io/operators/aten_options_json.h"
 #include "runtime/io/operators/aten_plan_json.h"
@@ -17,6 +18,7 @@
 #include "runtime/io/program/program_json.h"
 #include "runtime/io/program/redistribution_json.h"
 #include "runtime/io/program/transfer_json.h"
+#include "runtime/surface/experts_requests.h"
 #include "runtime/surface/file_texts.h"
 
 namespace shardwright::commands {
@@ -53,6 +55,10 @@ constexpr FileKind kKinds[] = {
     {"reshard-answer", "Reshardings", reshard_answer_shape},
     {"redistribution-answer", "Paths of a redistribution", redistribution_answer_shape},
     {"transfer-plan", "Transfer plan", transfer_plan_shape},
+    {"experts", "Loads of experts", experts_shape, kExpertsSample},
+    {"expert-plan", "Plan of experts", expert_plan_shape},
+    {"expert-sweep", "Sweep of experts", expert_sweep_shape},
+    {"expert-explanation", "Explanation of experts", expert_explanation_shape},
 };
 
 }  // namespace

@@ -162,7 +162,10 @@ constexpr std::array kAnswers{DocumentKind::kPlan,
                               DocumentKind::kProgram,
                               DocumentKind::kReshardAnswer,
                               DocumentKind::kRedistributionAnswer,
-                              DocumentKind::kTransferPlan};
+                              DocumentKind::kTransferPlan,
+                              DocumentKind::kExpertPlan,
+                              DocumentKind::kExpertSweep,
+                              DocumentKind::kExpertExplanation};
 
 Result<DocumentKind> answer_kind(JsonValue root) {
   const std::optional<DocumentKind> kind = kind_of(root);

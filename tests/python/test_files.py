@@ -55,6 +55,7 @@ READ = {
     "reshard": lambda doc: shardwright.ask("program reshard", {"cases": doc}),
     "redistribution": lambda doc: shardwright.ask("program redistribute", {"redistribution": doc}),
     "transfer": lambda doc: shardwright.ask("program transfer", {"transfer": doc}),
+    "experts": lambda doc: shardwright.ask("experts plan", {"loads": doc, "gpus": 8}),
 }
 
 FULL_PROBLEM = {
@@ -87,7 +88,7 @@ FULL_PROBLEM = {
 def documents():
     """(kind, name, document) of files that people write and of golden ones."""
     yield "problem", "every key", FULL_PROBLEM
-    for kind in ("problem", "graph", "options", "paths", "program", "reshard", "redistribution", "transfer"):
+    for kind in ("problem", "graph", "options", "paths", "program", "reshard", "redistribution", "transfer", "experts"):
         yield kind, f"init {kind}", json.loads(shardwright.init(kind))
     yield "graph", "sample", load(SAMPLES / "mlp_graph.json")
     yield "strategies", "sample", load(SAMPLES / "linear.json")
@@ -321,6 +322,10 @@ class Answers(unittest.TestCase):
             ("redistribution-answer", "program redistribute",
              {"redistribution": str(SAMPLES / "redistribution.json"), "front": True}),
             ("transfer-plan", "program transfer", {"transfer": str(SAMPLES / "transfer.json")}),
+            ("expert-plan", "experts plan", {"loads": str(SAMPLES / "experts.json")}),
+            ("expert-sweep", "experts sweep", {"loads": str(SAMPLES / "experts.json"), "slot_bytes": "1GiB"}),
+            ("expert-explanation", "experts explain", {"loads": str(SAMPLES / "experts.json")}),
+            ("expert-plan", "experts plan", {"loads": [[3, 2, 1, 1]], "gpus": 2, "old": [[0, 1, 2, 3]]}),
         ]
         for cost in ("compat", "sum", "exact"):
             asked.append(("paths-answer", "operators paths", {"file": str(SAMPLES / "paths.json"), "cost": cost}))
@@ -346,7 +351,8 @@ class TheCommand(unittest.TestCase):
         reads = {"problem": ["plan"], "graph": ["operators", "build", "--mesh", "2x2"],
                  "options": ["operators", "plan", str(SAMPLES / "traced_mlp.json"), "--options"],
                  "paths": ["operators", "paths"], "program": ["program", "apply"], "reshard": ["program", "reshard"],
-                 "redistribution": ["program", "redistribute"], "transfer": ["program", "transfer"]}
+                 "redistribution": ["program", "redistribute"], "transfer": ["program", "transfer"],
+                 "experts": ["experts", "plan"]}
         for kind, command in reads.items():
             with self.subTest(kind=kind):
                 begun = self.run_command("init", kind)

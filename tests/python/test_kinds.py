@@ -20,7 +20,8 @@ READERS = [
     ("operators strategies {file}", "a list of single operators"),
     ("operators autoshard {file} --devices 4", "a graph for autoshard"), ("program apply {file}", "a program"),
     ("program reshard {file}", "a list of resharding cases"), ("program redistribute {file}", "a redistribution"),
-    ("program transfer {file}", "a transfer"),
+    ("program transfer {file}", "a transfer"), ("experts plan {file}", "a file of expert loads"),
+    ("experts verify samples/data/experts.json {file}", "a plan of experts"),
 ]
 
 
@@ -39,7 +40,8 @@ class Kinds(Case):
                 "a list of resharding paths": sample("paths"), "a list of single operators": sample("linear"),
                 "a graph for autoshard": sample("autoshard_mlp"), "a program": sample("program"),
                 "a list of resharding cases": sample("reshard"), "a redistribution": sample("redistribution"),
-                "a transfer": sample("transfer"),
+                "a transfer": sample("transfer"), "a file of expert loads": sample("experts"),
+                "a plan of experts": answer("experts plan samples/data/experts.json"),
                 "an answer of `program transfer`": answer("program transfer samples/data/transfer.json")}
 
     def test_files_of_another_kind(self):

@@ -34,6 +34,10 @@ FUNCTIONS = {
     "program apply": (shardwright.program.apply, {}),
     "program redistribute": (shardwright.program.redistribute, {}),
     "program transfer": (shardwright.program.transfer, {}),
+    "experts plan": (shardwright.experts.plan, {}),
+    "experts verify": (shardwright.experts.verify, {}),
+    "experts sweep": (shardwright.experts.sweep, {}),
+    "experts explain": (shardwright.experts.explain, {}),
     "init": (shardwright.init, {}),
     "schema": (shardwright.schema, {}),
 }

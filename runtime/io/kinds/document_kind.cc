@@ -65,6 +65,12 @@ constexpr std::array kWords{
     Words{"a transfer", "`shardwright program transfer FILE` reads",
           "`shardwright init transfer` begins"},
     Words{"an answer of `program transfer`", kNoReader, ""},
+    Words{"a file of expert loads", "`shardwright experts plan LOADS` reads",
+          "`shardwright init experts` begins"},
+    Words{"a plan of experts", "`shardwright experts verify LOADS PLAN` reads",
+          "`shardwright experts plan` writes"},
+    Words{"a sweep of experts", kNoReader, ""},
+    Words{"an explanation of experts", kNoReader, ""},
     Words{"a JSON Schema", "`shardwright schema` prints and no command reads", ""},
 };
 static_assert(kWords.size() == static_cast<std::size_t>(Kind::kSchema) + 1);
@@ -84,6 +90,10 @@ constexpr std::array kFormats{
     Format{"shardwright.aten_graph", Kind::kTracedModel},
     Format{"shardwright.aten_plan", Kind::kModelPlan},
     Format{"shardwright.transfer", Kind::kTransferPlan},
+    Format{"shardwright.experts", Kind::kExperts},
+    Format{"shardwright.experts.plan", Kind::kExpertPlan},
+    Format{"shardwright.experts.sweep", Kind::kExpertSweep},
+    Format{"shardwright.experts.explanation", Kind::kExpertExplanation},
 };
 
 // Members, as paths from the root, that identify a kind. A kind may have several forms.
@@ -141,6 +151,8 @@ constexpr std::array kForms{
     Form{Kind::kRedistribution, "mesh", "shape"},
     Form{Kind::kRedistribution, "source", "target"},
     Form{Kind::kTransfer, "meshes", "tensors"},
+    Form{Kind::kExperts, "loads"},
+    Form{Kind::kExpertPlan, "physical_to_logical"},
     Form{Kind::kSchema, "$schema"},
 };
 

@@ -44,6 +44,10 @@ enum class DocumentKind : std::uint8_t {
   kRedistributionAnswer,
   kTransfer,
   kTransferPlan,
+  kExperts,
+  kExpertPlan,
+  kExpertSweep,
+  kExpertExplanation,
   kSchema,
 };
 

@@ -264,6 +264,7 @@ def check_saved(reports):
             ("autoshard", "Answer of operators autoshard", "table", ("operators", "autoshard", data + "autoshard_mlp.json", "--devices", "4")),
             ("model", "Plan of a traced model", "nodes", ("operators", "plan", data + "traced_mlp.json", "--mesh", "4x2")),
             ("apply", "Program", "programs", ("program", "apply", data + "program.json")),
+            ("experts", "Plan of experts", "gpu-loads", ("experts", "plan", data + "experts.json")),
             ("transfer", "Answer of program transfer", "transfers", ("program", "transfer", data + "transfer.json"))):
         with reports.open(reports.saved(name, *arguments)) as page:
             check(page.text("h1") == title, page.text("h1"))

@@ -56,7 +56,7 @@ function showAnswer() {
   const counted = lists.map(([name, value]) => `${plural(asList(value).length, "row")} of ${titleOf(name).toLowerCase()}`);
   const title = titleOf(data.title);
   showPage(title, [element("h1", {}, title), element("p", { class: "subtitle" }, [data.file ? `From ${data.file}` : null, counted.length > 0 ? counted.join(", ") : null].filter(Boolean).join(": "))],
-    [shortOnes.length > 0 ? section("figures", "Figures", figuresNode(shortOnes)) : null, ...lists.map((list) => listSection(list, panel)),
+    [shortOnes.length > 0 ? section("figures", "Figures", figuresNode(shortOnes)) : null, gpuLoadsSection(whole), ...lists.map((list) => listSection(list, panel)),
       longOnes.length > 0 ? section("texts", "Texts", textsNode(longOnes)) : null]);
 }
 

@@ -1,0 +1,170 @@
+"""Placement of experts: the command, its answers, the forms of engines, NumPy."""
+
+import json
+import os
+import random
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import shardwright
+from shardwright import experts
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "samples/data/experts.json"
+COMMAND = os.environ.get("SHARDWRIGHT_COMMAND")
+LOADS = [[600, 560, 120, 120, 20, 10, 10, 10]]
+
+
+def random_loads(seed, layers, count):
+    drawn = random.Random(seed)
+    return [[int(10 ** drawn.uniform(2, 4)) for _ in range(count)] for _ in range(layers)]
+
+
+def eplb(weight, replicas, gpus):
+    """EPLB's rule for one group, in NumPy with float32."""
+    placement = []
+    for layer in numpy.asarray(weight, dtype="float32"):
+        count = numpy.ones(len(layer), dtype="int64")
+        experts_of = list(range(len(layer)))
+        for _ in range(replicas - len(layer)):
+            experts_of.append(int(numpy.argmax(layer / count.astype("float32"))))
+            count[experts_of[-1]] += 1
+        share = (layer / count.astype("float32"))[experts_of]
+        packs, sums = [[] for _ in range(gpus)], numpy.zeros(gpus, dtype="float32")
+        for item in numpy.argsort(-share, kind="stable"):
+            room = [pack for pack in range(gpus) if len(packs[pack]) < replicas // gpus]
+            pack = min(room, key=lambda one: (sums[one], one))
+            packs[pack].append(experts_of[item])
+            sums[pack] += share[item]
+        placement.append([expert for pack in packs for expert in pack])
+    return placement
+
+
+class Experts(unittest.TestCase):
+    def test_plan_says_what_it_proves(self):
+        plan = experts.plan(LOADS, gpus=8, slots=16)
+        self.assertAlmostEqual(plan.objective, 560 / 3 + 10)
+        self.assertTrue(plan.proven_optimal)
+        self.assertIn("proved optimal", str(plan))
+        self.assertTrue(experts.verify(LOADS, plan, gpus=8).verified)
+
+    def test_forged_plan_is_refused(self):
+        plan = experts.plan(SAMPLE)
+        for name, value in (("objective", 1.0), ("moved", 1), ("max_load", [1.0, 1.0]), ("lower_bound", [197.0, 84.0]),
+                            ("bound_rules", ["mean", "mean"]), ("eplb_time", 200.0), ("mean_time", 1.0),
+                            ("replica_count", [[2] * 8] * 2), ("gpu_load", [[1.0] * 8] * 2), ("mean_load", [1.0, 1.0])):
+            forged = experts.verify(SAMPLE, {**plan.data, name: value})
+            self.assertEqual((forged.outcome, forged.verified), ("violation", False), name)
+            self.assertIn(name if name != "bound_rules" else "lower_bound", str(forged))
+
+    def test_answer_does_not_depend_on_threads(self):
+        loads = random_loads(8, 12, 64)
+        one, three = (experts.plan(loads, gpus=8, slots=72, threads=threads).data for threads in (1, 3))
+        self.assertEqual(one, three)
+
+    def test_moves(self):
+        before, after = random_loads(1, 3, 32), random_loads(2, 3, 32)
+        old = experts.plan(before, gpus=4, slots=40).data["physical_to_logical"]
+        few = experts.plan(after, gpus=4, slots=40, old=old, max_moves=5)
+        self.assertLessEqual(few.moved, 5)
+        self.assertEqual(few.front[0][0], 0)
+        kept = experts.plan(after, gpus=4, slots=40, old=old, migration_weight=1e9)
+        self.assertEqual((kept.moved, kept.data["physical_to_logical"]), (0, old))
+        self.assertTrue(experts.verify(after, few, old=old).verified)
+
+    def test_loads_of_engines_and_csv(self):
+        wanted = experts.plan(LOADS, gpus=8, slots=16).data["physical_to_logical"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "loads.csv"
+            path.write_text("# a line per layer\n" + ", ".join(map(str, LOADS[0])) + "\n")
+            self.assertEqual(experts.plan(path, gpus=8, slots=16).data["physical_to_logical"], wanted)
+        recorded = {"logical_count": LOADS}
+        self.assertEqual(experts.plan(recorded, gpus=8, slots=16).data["physical_to_logical"], wanted)
+
+    def test_bad_input_is_named(self):
+        for request, place in (({"loads": [[1, 2], [3]]}, "/loads/1"), ({"loads": [[1, -2]]}, "/loads/0/1"),
+                               ({"loads": [[1, 2]], "slots": 3, "gpus": 2}, "slots"),
+                               ({"loads": LOADS, "gpus": 8, "old": [[0, 1]]}, "/old"),
+                               ({"loads": LOADS, "gpus": 8, "max_moves": 1}, "max_moves"),
+                               ({"loads": {"shape": [2, 2], "float64": "AAAA"}, "gpus": 1}, "/loads")):
+            with self.assertRaises(shardwright.InvalidInputError) as caught:
+                shardwright.ask("experts plan", {"gpus": 2, **request})
+            self.assertIn(place, str(caught.exception))
+
+    def test_forms_follow_the_rules_of_their_loaders(self):
+        loads = random_loads(3, 2, 12)
+        wanted = experts.plan(loads, gpus=4, slots=16).data["physical_to_logical"]
+        # SGLang, expert_location.py: a dict with a [layers, slots] list under physical_to_logical_map.
+        sglang = json.loads(experts.plan(loads, gpus=4, slots=16, form="sglang").to_json())
+        self.assertEqual(sglang, {"physical_to_logical_map": wanted})
+        # vLLM-Ascend, expert_load_balancer.py: layers, then devices, each with as many experts.
+        ascend = json.loads(experts.plan(loads, gpus=4, slots=16, form="vllm-ascend").to_json())
+        self.assertEqual(ascend["moe_layer_count"], len(ascend["layer_list"]))
+        for layer, row in zip(ascend["layer_list"], wanted):
+            self.assertEqual(layer["device_count"], len(layer["device_list"]))
+            self.assertEqual([device["device_id"] for device in layer["device_list"]], list(range(4)))
+            held = [expert for device in layer["device_list"] for expert in device["device_expert"]]
+            self.assertEqual((held, set(held)), (row, set(range(12))))
+        # TensorRT-LLM, moe_load_balancer.py: num_slots, and as many experts per layer number.
+        text = experts.plan(loads, gpus=4, slots=16, form="tensorrt-llm").to_json()
+        lines = text.splitlines()
+        self.assertEqual(lines[:3], ["num_slots: 16", "layer_updates_per_iter: 0", "initial_global_assignments:"])
+        found = {int(key): json.loads(row) for key, row in (line.split(":") for line in lines[3:])}
+        self.assertEqual(found, dict(enumerate(wanted)))
+
+    @unittest.skipIf(COMMAND is None, "needs the command")
+    def test_command_says_the_same(self):
+        done = subprocess.run([COMMAND, "experts", "plan", SAMPLE, "--json"], capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(done.stdout), experts.plan(SAMPLE).data)
+        swept = experts.sweep(SAMPLE, gpus=[4, 8], slots="8..16:8", slot_bytes="1GiB")
+        self.assertEqual([point["redundant"] for point in swept.data["points"]], [0, 8, 0, 8])
+        self.assertIn("number of replicas", str(experts.explain(SAMPLE, slots=8)))
+
+
+@unittest.skipIf(numpy is None, "needs NumPy")
+class Arrays(unittest.TestCase):
+    def test_arrays_give_what_lists_give(self):
+        loads = random_loads(4, 3, 24)
+        listed = experts.plan(loads, gpus=4, slots=32)
+        plan = experts.plan(numpy.array(loads, dtype="float32"), gpus=4, slots=32, form="packed")
+        self.assertEqual(plan.physical_to_logical.tolist(), listed.data["physical_to_logical"])
+        self.assertEqual(plan.replica_count.tolist(), listed.data["replica_count"])
+        self.assertTrue(experts.verify(numpy.array(loads), listed, gpus=4).verified)
+
+    def test_compat_mode_is_eplb(self):
+        loads = random_loads(5, 4, 48)
+        placed, slots, counts = experts.rebalance_experts(numpy.array(loads), 64, 1, 1, 8)
+        self.assertEqual(placed.tolist(), eplb(loads, 64, 8))
+        for layer, expert in numpy.ndindex(counts.shape):
+            held = slots[layer, expert][:counts[layer, expert]]
+            self.assertTrue((placed[layer, held] == expert).all())
+            self.assertTrue((slots[layer, expert][counts[layer, expert]:] == -1).all())
+
+    def test_policy_of_vllm(self):
+        class AbstractEplbPolicy:
+            """Stands in for the class in vllm/distributed/eplb/policy/abstract.py."""
+
+            @classmethod
+            def rebalance_experts(cls, weight, num_replicas, num_groups, num_nodes, num_ranks,
+                                  old_global_expert_indices=None):
+                raise NotImplementedError
+
+        policy = experts.vllm_policy(AbstractEplbPolicy, max_moves=4)
+        self.assertTrue(issubclass(policy, AbstractEplbPolicy))
+        loads = numpy.array(random_loads(6, 2, 32))
+        first = policy.rebalance_experts(loads, 40, 1, 1, 4)
+        self.assertEqual(first.shape, (2, 40))
+        again = policy.rebalance_experts(numpy.array(random_loads(7, 2, 32)), 40, 1, 1, 4, first)
+        self.assertLessEqual((again != first).sum(), 4)
+        self.assertTrue(all(set(row) == set(range(32)) for row in again.tolist()))
+
+
+if __name__ == "__main__":
+    unittest.main()
