@@ -96,21 +96,35 @@ std::string changes_text(const AuditAnswer& audit, std::size_t width) {
                      (audit.reaches ? " reach" : " come nearest to") + " the best but for " +
                      percent_of_one(audit.within) + ": " + ms(audit.changes.back().rating_after) +
                      " ms, moving " + format_bytes(Bytes(bytes)) + "\n";
+  // A row has the changes until the rating is below that of all before: the others make room.
   TextTable table({{"table", Align::kLeft, 0},
                    {"from", Align::kLeft, 1},
                    {"to", Align::kLeft, 0},
                    {"moves", Align::kRight, 0},
                    {"gain ms", Align::kRight, 0},
                    {"rating then", Align::kRight, 0}});
-  const std::size_t shown = std::min(audit.changes.size(), kMostChanges);
-  for (std::size_t i = 0; i < shown; ++i) {
+  std::size_t rows = 0, others = 0, shown = 0;
+  bytes = 0;
+  double best = audit.as_run.rating;
+  for (std::size_t i = 0; i < audit.changes.size() && rows < kMostChanges; ++i) {
     const AuditAnswer::Change& change = audit.changes[i];
-    table.add_row({change.table, change.from, change.to, format_bytes(Bytes(change.moved_bytes)),
-                   ms(change.gain_ms), ms(change.rating_after)});
+    bytes += change.moved_bytes;
+    if (change.rating_after >= best) {
+      ++others;
+      continue;
+    }
+    table.add_row({change.table + (others == 0 ? "" : " and " + format_plural(others, "other")),
+                   change.from, change.to, format_bytes(Bytes(bytes)),
+                   ms(best - change.rating_after), ms(change.rating_after)});
+    best = change.rating_after;
+    ++rows;
+    others = 0;
+    bytes = 0;
+    shown = i + 1;
   }
   text += table.render(width);
   if (shown < audit.changes.size())
-    text += "  … and " + format_plural(audit.changes.size() - shown, "smaller change") + "\n";
+    text += "  … and " + format_plural(audit.changes.size() - shown, "later change") + "\n";
   return text;
 }
 

@@ -37,7 +37,7 @@ class GpuLoads {
 function gpuLoadsSection({ gpu_load: after, gpu_load_before: before, mean_load: means, old_time: old }) {
   if (!after || !before) return null;
   const most = Math.max(...before.concat(after).map((row, i) => Math.max(...row) / means[i % means.length]));
-  const said = `Layers from top to bottom, GPUs from left to right. White is the mean of the layer or less, the darkest colour ${significant(most, 4)} times the mean.`;
+  const said = `Layers from top to bottom, GPUs from left to right. Faint is the mean of the layer or less, the strongest colour ${significant(most, 4)} times the mean.`;
   return section("gpu-loads", "Load of the GPUs", element("p", { class: "note" }, said),
     new GpuLoads(old === undefined ? "EPLB's placement" : "The old placement", before, means, most).node, new GpuLoads("This plan", after, means, most).node);
 }
