@@ -8,15 +8,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "torchrec_release"))
 
+import torch
 from problems import random_problem
 from recorder import planner_of
 from recorder.model import Model
 from recorder.sharders import sharders
+from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
+from torchrec.distributed.planner import Topology
 from torchrec.distributed.planner.shard_estimators import get_num_poolings
 from torchrec.distributed.planner.stats import EmbeddingStats
 from torchrec.distributed.planner.types import Perf, Storage
+from torchrec.modules.embedding_configs import EmbeddingBagConfig
+from torchrec.modules.embedding_modules import EmbeddingBagCollection
 
 import shardwright
+from shardwright.torchrec import EmbeddingShardingPlanner as ShardwrightPlanner
 
 COUNT = 300
 GIB = 2**30
@@ -130,6 +136,20 @@ class Logs(unittest.TestCase):
             read += 1
         self.assertEqual({kind for kind, _ in kinds}, set(shardwright.SHARDING_TYPES))
         self.assertLess(5, len({kernel for _, kernel in kinds}))
+
+    def test_the_plan_of_a_planner_is_judged_without_a_log(self):
+        tables = [EmbeddingBagConfig(name=f"t{i}", embedding_dim=64, num_embeddings=10_000 * (i + 1),
+                                     feature_names=[f"f{i}"]) for i in range(12)]
+        planner = ShardwrightPlanner(topology=Topology(4, "cuda", local_world_size=2), mode="compat", threads=1)
+        with self.assertRaisesRegex(ValueError, "call plan"):
+            planner.audit()
+        planner.plan(EmbeddingBagCollection(tables=tables, device=torch.device("meta")),
+                     [EmbeddingBagCollectionSharder()])
+        answer = planner.audit(work_limit=10 * WORK, threads=1)
+        self.assertEqual(answer.as_run["num_tables"], 12)
+        self.assertLessEqual(abs(answer.as_run["rating"] - planner.result.rating), answer.as_run["precision"])
+        self.assertLessEqual(answer.same_options["rating"], answer.as_run["rating"] + answer.as_run["precision"])
+        self.assertEqual(answer.inferred["ranks_per_host"]["value"], 2)
 
 
 if __name__ == "__main__":
