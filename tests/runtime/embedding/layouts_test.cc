@@ -266,7 +266,7 @@ TEST_CASE("sharding groups: sweep chooses a size for every machine") {
   grid.ranks = {4, 8};
   grid.hbm_bytes = {std::int64_t{1} << 28, std::int64_t{1} << 30};
   PlanOptions options;
-  options.work_limit = 2'000'000;
+  options.work_limit = 20'000'000;
   const auto sweep = sweep_embedding(spec, grid, options);
   REQUIRE_MESSAGE(sweep.ok(), sweep.error().to_string());
   REQUIRE(sweep->points.size() == 4);
@@ -274,6 +274,7 @@ TEST_CASE("sharding groups: sweep chooses a size for every machine") {
     REQUIRE(point.fits());
     REQUIRE(point.sharding_group_size.has_value());
     CHECK(point.ranks % *point.sharding_group_size == 0);
+    REQUIRE(point.lower_bound.has_value());
     CHECK(*point.lower_bound <= *point.rating);
   }
 }
