@@ -49,7 +49,8 @@ bool proves(const ExpertProblem& problem, std::size_t layer, BoundRule rule, dou
   }
   if (rule != BoundRule::kTried) return value <= simple * (1 + kTolerance);
   std::uint64_t work = 2 * kTrialWork;
-  return equal(value, busiest) && problem.num_slots() <= kMostTriedSlots && lists_groups(problem) &&
+  return value <= busiest * (1 + kTolerance) && problem.num_slots() <= kMostTriedSlots &&
+         lists_groups(problem) &&
          place_layer_below(problem, 0, layer, value * (1 - kTolerance), work).end ==
              Trial::End::kNone;
 }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kMostNumbers = std::size_t{1} << 26;
 constexpr double kMostLoad = 1e30;
+constexpr double kLeastLoad = 1e-30;  // but for 0: quotients of loads stay finite
 
 std::string number(std::size_t value) { return std::to_string(value); }
 
@@ -49,13 +50,14 @@ Status check_loads(const ExpertSpec& spec) {
   if (spec.loads.size() != lists * spec.num_experts)
     return invalid_input("/loads", "must have a number per window, layer and expert");
   for (std::size_t i = 0; i < spec.loads.size(); ++i) {
-    if (spec.loads[i] >= 0 && spec.loads[i] <= kMostLoad) continue;
+    const double load = spec.loads[i];
+    if (load == 0 || (load >= kLeastLoad && load <= kMostLoad)) continue;
     const std::size_t list = i / spec.num_experts;
     std::string where = "/loads/";
     if (spec.num_samples > 1) where += number(list / spec.num_layers) + "/";
     return invalid_input(
         where + number(list % spec.num_layers) + "/" + number(i % spec.num_experts),
-        "must be a number between 0 and 1e30");
+        "must be 0, or between 1e-30 and 1e30");
   }
   return {};
 }

@@ -49,8 +49,15 @@ Result<ExpertsAnswer> plan_experts(const ExpertProblem& problem, const ExpertsOp
   SHARDWRIGHT_RETURN_IF_ERROR(check_options(problem, options));
   PlanningExecutor executor(options.threads);
   const Budget budget(std::nullopt, options.time_limit_s, options.stop);
-  return compared(problem, options.compat ? plan_eplb(problem, options.rules, executor)
-                                          : plan_best(problem, options.rules, executor, budget));
+  PlannedExperts planned = options.compat ? plan_eplb(problem, options.rules, executor)
+                                          : plan_best(problem, options.rules, executor, budget);
+  if (options.rules.max_moves && planned.plan.moved > *options.rules.max_moves) {
+    return Error{ErrorCode::kInfeasible,
+                 "the old placement breaks a rule, and the fewest moves found that keep all are " +
+                     std::to_string(planned.plan.moved),
+                 "max_moves"};
+  }
+  return compared(problem, std::move(planned));
 }
 
 Result<ExpertsAnswer> verify_experts(const ExpertProblem& problem, ExpertPlan plan,

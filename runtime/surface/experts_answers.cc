@@ -78,7 +78,8 @@ Result<LoadedExperts> load(const ExpertLoads& input, ExpertsDocument document,
   spec.num_gpus = *machine.num_gpus;
   spec.num_nodes = machine.num_nodes.value_or(1);
   spec.num_groups = machine.num_groups.value_or(1);
-  const std::size_t least = (spec.num_experts + spec.num_gpus - 1) / spec.num_gpus * spec.num_gpus;
+  const std::size_t gpus = std::max<std::size_t>(1, spec.num_gpus);  // make() refuses 0
+  const std::size_t least = (spec.num_experts + gpus - 1) / gpus * gpus;
   spec.num_slots = machine.num_slots.value_or(least);
   spec.gpu_speeds = machine.gpu_speeds;
   Result<ExpertProblem> problem = ExpertProblem::make(std::move(spec));
@@ -281,7 +282,7 @@ Result<Answer> answer(const ExpertsVerifyRequest& request, const Watch& watch) {
   Verdict verdict{status.ok(), "", ""};
   if (!status.ok()) verdict = {false, status.error().where, status.error().message};
   if (!has_old && !status.ok() && (verdict.where == "/moved" || verdict.where == "/objective"))
-    verdict.why += "; moves are counted from {old}, which is not given";
+    verdict.why += "; moves are counted from `old`, which is not given";
   Answer answer;
   answer.outcome = status.ok() ? Outcome::kDone : Outcome::kViolation;
   answer.write_json = [verdict](const TextSink& sink) {

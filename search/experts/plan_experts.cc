@@ -230,7 +230,7 @@ class LayerPlanner {
   void try_all(const ExpertProblem& problem) {
     if (problem.num_slots() > kMostTriedSlots || !lists_groups(problem)) return;
     std::uint64_t work = kTrialWork;
-    while (state_.time > state_.bound.value * (1 + kRounding)) {
+    while (!stop_() && state_.time > state_.bound.value * (1 + kRounding)) {
       Trial trial = place_layer_below(problem, 0, layer_, state_.time * (1 - kRounding), work);
       if (trial.end == Trial::End::kOutOfWork) return;
       if (trial.end == Trial::End::kNone) {
@@ -249,6 +249,7 @@ class LayerPlanner {
       nodes.searches[node].search(0, rules_.best.window_kicks * rules_.best.effort, key(node),
                                   stop_);
     offer(problem_, nodes.slots());
+    if (is_legal(eplb_)) offer(problem_, {eplb_, eplb_ + problem_.num_slots()});
   }
 
   // Collects placements between the old one and the best one.

@@ -164,6 +164,31 @@ class Arrays(unittest.TestCase):
         again = policy.rebalance_experts(numpy.array(random_loads(7, 2, 32)), 40, 1, 1, 4, first)
         self.assertLessEqual((again != first).sum(), 4)
         self.assertTrue(all(set(row) == set(range(32)) for row in again.tolist()))
+        compat = experts.vllm_policy(AbstractEplbPolicy, mode="compat")
+        self.assertEqual(compat.rebalance_experts(loads, 40, 1, 1, 4, first).tolist(), eplb(loads, 40, 4))
+        self.assertEqual(policy.rebalance_experts(loads, 48, 1, 1, 4, first).shape, (2, 48))
+
+    def test_values_that_no_machine_has_are_refused(self):
+        for member, value, place in (("num_gpus", 0, "/num_gpus: must be at least 1"),
+                                     ("num_nodes", 3, "/num_nodes: must divide"),
+                                     ("loads", [[1e-310, 1]], "/loads/0/0: must be 0, or between")):
+            document = {"format": "shardwright.experts/1", "loads": [[1, 2]], "num_gpus": 2, member: value}
+            with self.subTest(member), tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "loads.json"
+                path.write_text(json.dumps(document), encoding="utf-8")
+                run = subprocess.run([COMMAND, "experts", "plan", path], capture_output=True, text=True, check=False)
+                self.assertEqual(run.returncode, 2)
+                self.assertIn(place, run.stderr)
+
+    def test_plans_with_few_moves_are_verified(self):
+        for seed in range(20):
+            with self.subTest(seed=seed):
+                loads = random_loads(seed, 1, 8)
+                machine = {"gpus": 8, "slots": 16}
+                old = experts.plan(random_loads(seed + 100, 1, 8), mode="compat", **machine).physical_to_logical
+                plan = experts.plan(loads, old=old, max_moves=2, **machine)
+                self.assertLessEqual(plan.moved, 2)
+                self.assertTrue(experts.verify(loads, plan.data, old=old, **machine).verified)
 
 
 if __name__ == "__main__":
