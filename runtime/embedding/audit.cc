@@ -357,11 +357,20 @@ FailedAnswer explain_failed(const FailedPlanning& failed) {
   answer.reason = "the tables need at least " + size(needed) + " " + tier + ", and " +
                   format_plural(static_cast<std::uint64_t>(failed.ranks), "rank") + " have " +
                   size(available) + " for them: " + size(missing) + " are missing";
-  if (available > 0) {
-    answer.remedies.push_back(
-        "use " +
-        std::to_string(static_cast<std::int64_t>(std::ceil(needed / (available / ranks)))) +
-        " ranks instead of " + std::to_string(failed.ranks));
+  double times = 1;  // as many ranks
+  for (const embedding::MemoryTier each :
+       {embedding::MemoryTier::kHbm, embedding::MemoryTier::kDdr}) {
+    if (failed.needed[each] > failed.available[each])
+      times = std::max(times, failed.needed[each] / failed.available[each]);
+  }
+  if (const double more = std::ceil(times * ranks); more < 1e9) {
+    answer.remedies.push_back("use " + std::to_string(static_cast<std::int64_t>(more)) +
+                              " ranks instead of " + std::to_string(failed.ranks));
+  }
+  if (hbm > 0 && ddr > 0) {
+    answer.reason += "; they also need " + size(failed.needed.ddr) + " DDR and have " +
+                     size(failed.available.ddr);
+    return answer;
   }
   const double share = hbm > 0 ? failed.reserved_share.value_or(0) : 0;
   const double rank = failed.rank[*answer.tier];

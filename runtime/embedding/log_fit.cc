@@ -314,7 +314,9 @@ void summarise(std::vector<double> deviations, FitOfColumn& column) {
 // The relative deviation beyond the printed digits.
 double deviation(double estimate, double printed, double half_unit) {
   const double off = std::max(0.0, std::abs(estimate - printed) - half_unit);
-  return off > 0 ? off / std::max(printed, half_unit) : 0;
+  const double scale = std::max(printed, half_unit);
+  if (off > 0) return scale > 0 ? off / scale : 1;
+  return 0;
 }
 
 // Fills the columns of the fit from the estimates of all tables.

@@ -16,6 +16,7 @@ using embedding::ShardingType;
 
 constexpr std::string_view kTitle = "--- Planner Statistics ---";
 constexpr std::int64_t kMostLoggedRanks = 1 << 20;
+constexpr std::int64_t kMostFeatures = 1 << 16;            // of a table
 constexpr std::size_t kMostShards = std::size_t{1} << 24;  // of a table
 
 Error at_line(std::size_t line, std::string message) {
@@ -117,7 +118,9 @@ bool read_time(std::string_view cell, LoggedTime& time) {
 
 std::optional<double> gigabytes(std::string_view text) {
   if (text.ends_with(" GB")) text.remove_suffix(3);
-  return amount(text);
+  constexpr double kMost = 1e9;  // in bytes an integer of 64 bits
+  const std::optional<double> value = amount(text);
+  return value && *value <= kMost ? value : std::nullopt;
 }
 
 // Reads "(1.5 GB, 0.0 GB)", to which TorchRec 1.9.2 adds the SSD.
@@ -164,7 +167,6 @@ bool read_ranks(std::string_view cell, std::vector<std::int64_t>& ranks) {
 
 // Reads "2560", "2560*4", "512 * 2, 256" or "n/a".
 bool read_batch_sizes(std::string_view cell, std::vector<std::int64_t>& sizes) {
-  constexpr std::int64_t kMostFeatures = 1 << 20;
   if (cell == "n/a") return true;
   for (const std::string_view part : split(cell, ',')) {
     const auto factors = split(part, '*');
@@ -206,7 +208,9 @@ bool read_count(std::string_view cell, std::int64_t least, std::int64_t& out) {
 
 bool read_memory(std::string_view cell, double& gib, double* share) {
   const auto [size, percent] = bracketed(cell);
-  if (!read_amount(size, gib) || !percent.ends_with('%')) return false;
+  const std::optional<double> memory = gigabytes(size);
+  if (!memory || !percent.ends_with('%')) return false;
+  gib = *memory;
   double given = 0;
   if (!read_amount(percent.substr(0, percent.size() - 1), given)) return false;
   if (share != nullptr) *share = given;
@@ -285,7 +289,9 @@ constexpr TableColumn kTableColumns[] = {
        return true;
      }},
     {"Features",
-     [](std::string_view cell, LoggedTable& row) { return read_count(cell, 1, row.num_features); }},
+     [](std::string_view cell, LoggedTable& row) {
+       return read_count(cell, 1, row.num_features) && row.num_features <= kMostFeatures;
+     }},
     {"Emb Dim",
      [](std::string_view cell, LoggedTable& row) {
        const auto [all, shard] = bracketed(cell);
@@ -558,8 +564,8 @@ Result<PlannerLog> read_planner_log(std::string_view text, std::optional<std::si
   const std::size_t wanted = plan.value_or(titles.size());
   if (wanted < 1 || wanted > titles.size()) {
     return invalid_input("plan", "the log has " + std::to_string(titles.size()) +
-                                            " plans, of which number " + std::to_string(wanted) +
-                                            " is wanted");
+                                     " plans, of which number " + std::to_string(wanted) +
+                                     " is wanted");
   }
   const std::size_t begin = titles[wanted - 1];
   const std::size_t end = wanted < titles.size() ? titles[wanted] : raw.size();

@@ -37,8 +37,8 @@ std::string percent_of_one(double part) {
 std::string best_line(const char* name, const std::optional<Best>& best, double now) {
   if (!best) return "";
   std::string text = std::string("  ") + name + format_bar(best->rating, now, kRatingBarWidth) +
-                     " " + ms(best->rating) + " ms, " + percent_of_one(1 - best->rating / now) +
-                     " less";
+                     " " + ms(best->rating) + " ms" +
+                     (now > 0 ? ", " + percent_of_one(1 - best->rating / now) + " less" : "");
   if (best->lower_bound && gap(best->rating, *best->lower_bound) <= kProvenGap) {
     text += ", optimal";
   } else if (best->lower_bound) {
@@ -93,7 +93,9 @@ std::string changes_text(const AuditAnswer& audit, std::size_t width) {
   for (const AuditAnswer::Change& change : audit.changes)
     bytes += change.moved_bytes;
   std::string text = "\n" + format_plural(audit.changes.size(), "change") +
-                     (audit.reaches ? " reach" : " come nearest to") + " the best but for " +
+                     (audit.reaches ? " reach" : " come") +
+                     (audit.changes.size() == 1 ? audit.reaches ? "es" : "s" : "") +
+                     (audit.reaches ? "" : " nearest to") + " the best but for " +
                      percent_of_one(audit.within) + ": " + ms(audit.changes.back().rating_after) +
                      " ms, moving " + format_bytes(Bytes(bytes)) + "\n";
   // A row has the changes until the rating is below that of all before: the others make room.
@@ -193,7 +195,7 @@ std::string failed_report(const FailedAnswer& answer, std::size_t width) {
   std::string text = wrap("The planner gave up: " + answer.reason + ".", width, 0);
   if (!answer.failed.last_error.empty())
     text += wrap("Its last error: " + printable(answer.failed.last_error), width, 0);
-  text += "\nEach of these would do, by the sums of memory\n";
+  if (!answer.remedies.empty()) text += "\nEach of these would do, by the sums of memory\n";
   for (const std::string& remedy : answer.remedies)
     text += wrap("- " + printable(remedy), width, 2);
   return text;

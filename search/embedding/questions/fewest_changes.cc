@@ -186,7 +186,7 @@ bool take_from_best(ChangingPlan& plan, std::vector<Assignment>& left) {
 
 // Takes back what is not needed, small tables first.
 void prune(ChangingPlan& plan, const OldPlan& old, const std::vector<Assignment>& from,
-           bool reaches) {
+           bool reaches, const Budget& budget) {
   std::vector<TableId> tables;
   for (const Assignment& before : from)
     if (before.option != nullptr && !old.is_kept(plan.at(before.option->table)))
@@ -195,6 +195,7 @@ void prune(ChangingPlan& plan, const OldPlan& old, const std::vector<Assignment>
     return from[a.index()].option->max_shard_perf() < from[b.index()].option->max_shard_perf();
   });
   for (const TableId table : tables) {
+    if (budget.interrupted()) return;
     const Assignment to = plan.at(table);
     const double above = plan.above();
     plan.set(table, from[table.index()]);
@@ -203,8 +204,10 @@ void prune(ChangingPlan& plan, const OldPlan& old, const std::vector<Assignment>
   }
 }
 
-// Orders the changes: next comes the one after which the least is above the wanted rating.
-void order(ChangingPlan& plan, PlanChanges& found) {
+// Orders the changes: next comes the one after which the least is above the wanted rating. The
+// changes that are left when the budget ends keep their order.
+void order(ChangingPlan& plan, PlanChanges& found, Budget& budget) {
+  constexpr std::uint64_t kWorkOfTry = 64;  // a sum over the ranks
   std::vector<PlanChange>& changes = found.changes;
   for (const PlanChange& change : changes)
     plan.set(change.table, change.from);
@@ -212,7 +215,9 @@ void order(ChangingPlan& plan, PlanChanges& found) {
   for (std::size_t next = 0; next < changes.size(); ++next) {
     std::size_t best = next;
     std::pair<double, double> least;
-    for (std::size_t i = next; i < changes.size(); ++i) {
+    const bool is_spent = budget.interrupted() || !budget.work_left();
+    budget.spend(kWorkOfTry * (changes.size() - next));
+    for (std::size_t i = next; i < (is_spent ? next : changes.size()); ++i) {
       plan.set(changes[i].table, changes[i].to);
       const std::pair<double, double> now{plan.rating(), plan.above()};
       plan.set(changes[i].table, changes[i].from);
@@ -254,22 +259,23 @@ PlanChanges find_fewest_changes(const SearchSpace& space, const Topology& availa
       changing.set(table, other ? to[i] : from[i]);
       if (other) changing.pin(table);
     }
-    while (!changing.is_reached() && (step_forward(changing, budget) || changing.exchange(budget) ||
-                                      take_from_best(changing, left))) {
+    while (!budget.interrupted() && !changing.is_reached() &&
+           (step_forward(changing, budget) || changing.exchange(budget) ||
+            take_from_best(changing, left))) {
     }
   }
   for (std::size_t i = 0; i < best.size() && !changing.is_reached(); ++i)
     changing.set(best[i].option->table, best[i]);
   PlanChanges found;
   found.reaches = changing.is_reached();
-  prune(changing, old, from, found.reaches);
+  prune(changing, old, from, found.reaches, budget);
   for (const Assignment& before : from) {
     if (before.option == nullptr) continue;
     const Assignment& now = changing.at(before.option->table);
     if (!old.is_kept(now))
       found.changes.push_back({before.option->table, before, now, old.bytes_to_move(now), 0, 0});
   }
-  order(changing, found);
+  order(changing, found, budget);
   return found;
 }
 
