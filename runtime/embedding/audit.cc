@@ -332,6 +332,24 @@ Result<EmbeddingPlanResult> plan_of_audit(const Audit& audit) {
   return result;
 }
 
+namespace {
+
+// Adds the number of ranks that have enough of both tiers, if it is a number that a machine has.
+void add_more_ranks(const FailedPlanning& failed, std::vector<std::string>& remedies) {
+  double times = 1;
+  for (const embedding::MemoryTier tier :
+       {embedding::MemoryTier::kHbm, embedding::MemoryTier::kDdr}) {
+    if (failed.needed[tier] > failed.available[tier])
+      times = std::max(times, failed.needed[tier] / failed.available[tier]);
+  }
+  const double more = std::ceil(times * static_cast<double>(failed.ranks));
+  if (!(more < 1e9)) return;
+  remedies.push_back("use " + std::to_string(static_cast<std::int64_t>(more)) +
+                     " ranks instead of " + std::to_string(failed.ranks));
+}
+
+}  // namespace
+
 FailedAnswer explain_failed(const FailedPlanning& failed) {
   const auto ranks = static_cast<double>(failed.ranks);
   FailedAnswer answer{failed, std::nullopt, 0, "", {}};
@@ -357,16 +375,7 @@ FailedAnswer explain_failed(const FailedPlanning& failed) {
   answer.reason = "the tables need at least " + size(needed) + " " + tier + ", and " +
                   format_plural(static_cast<std::uint64_t>(failed.ranks), "rank") + " have " +
                   size(available) + " for them: " + size(missing) + " are missing";
-  double times = 1;  // as many ranks
-  for (const embedding::MemoryTier each :
-       {embedding::MemoryTier::kHbm, embedding::MemoryTier::kDdr}) {
-    if (failed.needed[each] > failed.available[each])
-      times = std::max(times, failed.needed[each] / failed.available[each]);
-  }
-  if (const double more = std::ceil(times * ranks); more < 1e9) {
-    answer.remedies.push_back("use " + std::to_string(static_cast<std::int64_t>(more)) +
-                              " ranks instead of " + std::to_string(failed.ranks));
-  }
+  add_more_ranks(failed, answer.remedies);
   if (hbm > 0 && ddr > 0) {
     answer.reason += "; they also need " + size(failed.needed.ddr) + " DDR and have " +
                      size(failed.available.ddr);
