@@ -10,6 +10,7 @@
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/execution/run_limits.h"
+#include "runtime/execution/stopwatch.h"
 #include "runtime/report/text/format.h"
 #include "search/embedding/compat/perf_estimator.h"
 #include "search/embedding/compat/storage_reservations.h"
@@ -147,15 +148,17 @@ Result<Judged> with_all_options(const PlannerLog& log, const LogFit& fit) {
 }
 
 // Shards that are on a rank on which the old plan has none of the table's shards, each counted
-// once.
+// once. If all ranks stay and bytes move, the table counts as one.
 std::size_t moved_shards(const std::vector<TableMove>& moves) {
   std::size_t moved = 0;
   for (const TableMove& move : moves) {
+    const std::size_t before = moved;
     std::vector<std::int64_t> left = move.from ? move.from->ranks : std::vector<std::int64_t>();
     for (const std::int64_t rank : move.to.ranks) {
       const auto stays = std::find(left.begin(), left.end(), rank);
       stays == left.end() ? static_cast<void>(++moved) : static_cast<void>(left.erase(stays));
     }
+    if (moved == before && move.bytes > 0) ++moved;
   }
   return moved;
 }
@@ -163,8 +166,7 @@ std::size_t moved_shards(const std::vector<TableMove>& moves) {
 // Plans anew from the plan of the log, and sets `plan`. Absent without a plan; `why` then says why.
 Result<std::optional<AuditAnswer::Best>> best_of(const Judged& judged, const PlanOptions& options,
                                                  Plan& plan, std::optional<std::string>& why) {
-  ReplanOptions replan{options, 0, std::nullopt};
-  if (replan.plan.time_limit_s) *replan.plan.time_limit_s /= 2;  // there are two questions
+  const ReplanOptions replan{options, 0, std::nullopt};
   Result<EmbeddingPlanResult> planned =
       replan_embedding(judged.problem, judged.entries, replan, judged.space);
   if (!planned.ok()) return planned.error();
@@ -279,6 +281,14 @@ std::vector<std::string> unknown_of(const PlannerLog& log, const AuditAnswer& an
 
 Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.plan.threads, options.plan.time_limit_s));
+  const Stopwatch clock;
+  // The options with a share of the time that is left.
+  const auto rest = [&](int questions) {
+    AuditOptions left = options;
+    if (left.plan.time_limit_s)
+      left.plan.time_limit_s = std::max(0.0, *left.plan.time_limit_s - clock.seconds()) / questions;
+    return left;
+  };
   const Budget budget(std::nullopt, options.plan.time_limit_s, options.plan.stop);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const LogFit fit, fit_log(log, options.known, budget));
   SHARDWRIGHT_ASSIGN_OR_RETURN(Judged judged, with_same_options(log, fit.constants));
@@ -295,13 +305,13 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
   answer.unknown = unknown_of(log, answer);
   Plan best_plan;
   SHARDWRIGHT_ASSIGN_OR_RETURN(answer.same_options,
-                               best_of(judged, options.plan, best_plan, answer.why));
+                               best_of(judged, rest(3).plan, best_plan, answer.why));
   Result<Judged> all = with_all_options(log, fit);
   if (fit.explains() && all.ok()) {
     judged = std::move(all).value();
     SHARDWRIGHT_ASSIGN_OR_RETURN(plan, plan_of_entries(judged.space, judged.entries));
     SHARDWRIGHT_ASSIGN_OR_RETURN(answer.all_options,
-                                 best_of(judged, options.plan, best_plan, answer.why));
+                                 best_of(judged, rest(2).plan, best_plan, answer.why));
   } else if (fit.explains()) {
     answer.why = all.error().to_string();
   } else {
@@ -314,7 +324,7 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
       answer.all_options ? answer.all_options : answer.same_options;
   if (best)
     SHARDWRIGHT_RETURN_IF_ERROR(
-        find_changes(judged, options, plan, best_plan, best->rating, answer));
+        find_changes(judged, rest(1), plan, best_plan, best->rating, answer));
   audit.problem = judged.problem;
   audit.plan = std::move(judged.entries);
   return audit;

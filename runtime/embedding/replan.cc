@@ -104,8 +104,7 @@ double rating_bound(const EmbeddingPlanResult& planned) {
 }
 
 embedding::ReplanGoal goal_of(const ReplanOptions& options) {
-  return {options.migration_weight, options.best_mode_rating, kProvenGap, options.plan.seed,
-          options.most_bytes};
+  return {options.migration_weight, options.best_mode_rating, kProvenGap, options.plan.seed};
 }
 
 // Searches between the old plan and the plans that `search` knows, and completes the result.
@@ -180,11 +179,13 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
 
 Result<EmbeddingPlanResult> replan_again(const EmbeddingPlanResult& planned,
                                          const std::vector<PlanEntry>& old,
-                                         std::span<const Plan> starts,
-                                         const ReplanOptions& options) {
+                                         std::span<const Plan> starts, const ReplanOptions& options,
+                                         std::int64_t most_bytes) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(OldPlan matched, OldPlan::make(planned.search_space, old));
+  embedding::ReplanGoal goal = goal_of(options);
+  goal.most_bytes = most_bytes;
   ReplanSearch search(planned.problem, planned.search_space, planned.reservation->topology,
-                      std::move(matched), goal_of(options));
+                      std::move(matched), goal);
   for (const Plan& start : starts)
     search.consider(start);
   EmbeddingPlanResult result = planned;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,8 +25,6 @@ struct ReplanOptions {
   // The old plan's rating if best mode made it for this very problem (best_mode_rating() of
   // reuse.h). If rating and tables are unchanged, nothing moves.
   std::optional<double> best_mode_rating;
-  // The answer of replan_again() moves at most so many bytes.
-  std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
 // Plans `problem` from `old`, the plan of an earlier problem. First drops removed tables from the
@@ -53,13 +50,14 @@ Result<EmbeddingPlanResult> replan_embedding(
     const ReplanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
-// Searches with `options.migration_weight` alone, from the plan of `planned` and from `starts`:
-// answers of replan_embedding() for the same problem and the same old plan. Runs no planner;
-// `options.plan` has the limits of the search. Precondition: `planned` has a plan.
+// Searches for plans that move at most `most_bytes`, with `options.migration_weight` alone, from
+// the plan of `planned` and from `starts`: answers of replan_embedding() for the same problem and
+// the same old plan. Runs no planner; `options.plan` has the limits of the search. Precondition:
+// `planned` has a plan.
 Result<EmbeddingPlanResult> replan_again(const EmbeddingPlanResult& planned,
                                          const std::vector<PlanEntry>& old,
                                          std::span<const embedding::Plan> starts,
-                                         const ReplanOptions& options);
+                                         const ReplanOptions& options, std::int64_t most_bytes);
 
 // Returns the moves from `old` to `plan` (or to no plan) as replan_embedding() reports them.
 // `available` is the topology after reservation and margin. Errors: as replan_embedding() for

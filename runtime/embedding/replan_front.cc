@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -45,7 +44,6 @@ class Front {
   Status plan(double weight, std::int64_t most_bytes = kAnyBytes) {
     ReplanOptions options = options_;
     options.migration_weight = weight;
-    options.most_bytes = most_bytes;
     std::uint64_t parts = results_.empty() ? kPartsOfPlanner : 1;
     if (most_bytes != kAnyBytes) parts = kPartsOfLimited;
     constexpr std::uint64_t kDefault = (kDefaultBestWork / kPartsOfPlanner + 1) * kPartsInAll;
@@ -56,8 +54,9 @@ class Front {
       *options.plan.time_limit_s *= static_cast<double>(parts) / static_cast<double>(kPartsInAll);
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         EmbeddingPlanResult result,
-        results_.empty() ? replan_embedding(problem_, old_, options, space_)
-                         : replan_again(results_.front(), old_, starts(most_bytes), options));
+        results_.empty()
+            ? replan_embedding(problem_, old_, options, space_)
+            : replan_again(results_.front(), old_, starts(most_bytes), options, most_bytes));
     work_ += result.work.work_steps;
     results_.push_back(std::move(result));
     return {};
@@ -103,7 +102,7 @@ class Front {
   }
 
   std::int64_t least_moved() const {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t least = kAnyBytes;
     for (const EmbeddingPlanResult& result : results_)
       if (result.plan) least = std::min(least, moved(result));
     return least;

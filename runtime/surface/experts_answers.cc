@@ -254,7 +254,10 @@ Status check_document(const ExpertProblem& problem, const ExpertPlanDocument& do
   if (machine.num_nodes != problem.num_nodes()) return wrong("/num_nodes", problem.num_nodes());
   if (machine.num_slots != problem.num_slots()) return wrong("/num_slots", problem.num_slots());
   if (machine.num_groups != problem.num_groups()) return wrong("/num_groups", problem.num_groups());
-  if (!has_old && document.migration_weight != 0) return wrong("/migration_weight", 0);
+  if (machine.gpu_speeds != problem.spec().gpu_speeds)
+    return Error{ErrorCode::kVerificationFailed, "are not those of the loads", "/gpu_speeds"};
+  if (document.migration_weight < 0 || (!has_old && document.migration_weight != 0))
+    return wrong("/migration_weight", 0);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const ExpertsAnswer recomputed,
                                verify_experts(problem, document.plan, options));
   return check_comparison(problem, recomputed, text);

@@ -181,6 +181,26 @@ class Arrays(unittest.TestCase):
                 self.assertEqual(run.returncode, 2)
                 self.assertIn(place, run.stderr)
 
+    @unittest.skipIf(COMMAND is None, "needs the command")
+    def test_a_plan_for_other_speeds_or_a_negative_weight_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            loads, plan, forged = (Path(folder) / name for name in ("loads.json", "plan.json", "forged.json"))
+            loads.write_text(json.dumps({"format": "shardwright.experts/1", "loads": [[5, 3, 2, 1]], "num_gpus": 2,
+                                         "gpu_speeds": [1, 2]}), encoding="utf-8")
+
+            def call(*arguments):
+                return subprocess.run([COMMAND, "experts", *arguments], capture_output=True, text=True,
+                                      check=False).returncode
+
+            self.assertEqual(call("plan", loads, "-o", plan), 0)
+            self.assertEqual(call("verify", loads, plan), 0)
+            for member, value in (("gpu_speeds", [2, 1]), ("gpu_speeds", None), ("migration_weight", -5)):
+                document = json.loads(plan.read_text(encoding="utf-8"))
+                document[member] = value
+                forged.write_text(json.dumps({k: v for k, v in document.items() if v is not None}), encoding="utf-8")
+                with self.subTest(member, value=value):
+                    self.assertEqual(call("verify", loads, forged), 5)
+
     def test_plans_with_few_moves_are_verified(self):
         for seed in range(20):
             with self.subTest(seed=seed):
