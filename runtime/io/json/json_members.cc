@@ -15,14 +15,28 @@ bool equal_without_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+// What a reader of an enumerator expects: the names if these are few, or else what they name.
+std::string any_of(std::string_view what, std::span<const std::string_view> names) {
+  constexpr std::size_t kFew = 6;
+  if (names.size() > kFew) {
+    const bool vowel =
+        !what.empty() && std::string_view("aeiou").find(what[0]) != std::string_view::npos;
+    return (vowel ? "the name of an " : "the name of a ") + std::string(what);
+  }
+  std::string words;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    words += (i == 0                  ? "\""
+              : i + 1 == names.size() ? " or \""
+                                      : ", \"") +
+             std::string(names[i]) + "\"";
+  return words;
+}
+
 }  // namespace
 
 Result<std::size_t> read_choice(JsonValue value, std::string_view what,
                                 std::span<const std::string_view> names) {
-  const bool vowel =
-      !what.empty() && std::string_view("aeiou").find(what[0]) != std::string_view::npos;
-  if (!value.is_string())
-    return value.expected((vowel ? "the name of an " : "the name of a ") + std::string(what));
+  if (!value.is_string()) return value.expected(any_of(what, names));
   const std::string_view text = value.string().value();
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (equal_without_case(names[i], text)) return i;

@@ -115,7 +115,7 @@ TEST_CASE("malformed problem: wrong types say what was expected and found") {
           {R"("proposers": [])", "/proposers: names no proposer"},
           {R"("proposers": [{}])", "/proposers/0: the key \"type\" is missing"},
           {R"("reservation": "none")", "/reservation: expected an object, found the text \"none\""},
-          {R"("perf_model": null)", "/perf_model: expected the name of a perf model, found null"},
+          {R"("perf_model": null)", "/perf_model: expected \"perf\" or \"storage\", found null"},
       },
       with_members);
   CHECK(error_of("[]").starts_with("expected an object, found an empty list"));
