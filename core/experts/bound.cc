@@ -250,8 +250,8 @@ LayerBound windows_bound(const ExpertProblem& problem, std::size_t layer, Over o
                                         [](const GroupChoice& one) { return one.nodes.empty(); });
   LayerBound result{0, BoundRule::kWindows};
   for (std::size_t sample = first; sample <= last; ++sample) {
-    const LayerBound bound = layer_bound(problem, sample, layer,
-                                         is_complete ? groups[sample - first] : GroupChoice());
+    const LayerBound bound =
+        layer_bound(problem, sample, layer, is_complete ? groups[sample - first] : GroupChoice());
     if (problem.num_samples() == 1) return bound;
     result.value += bound.value / static_cast<double>(groups.size());
   }

@@ -44,7 +44,7 @@ bool proves(const ExpertProblem& problem, std::size_t layer, LayerBound said, do
   const auto is_stopped = [] { return true; };
   const LayerBound best = windows_bound(problem, layer, over, worst);
   for (const LayerBound& simple : {best, windows_bound(problem, layer, over, worst, is_stopped)}) {
-    if (simple.rule == said.rule) return equal(said.value, std::min(simple.value, busiest));
+    if (simple.rule == said.rule && equal(said.value, std::min(simple.value, busiest))) return true;
   }
   if (said.value <= best.value || problem.num_samples() > 1) return false;
   if (said.rule == BoundRule::kPairs) {
@@ -70,7 +70,8 @@ Status check_bounds(const ExpertProblem& all, const ExpertPlan& plan, const Plan
     const LayerBound said{plan.lower_bound[layer], plan.rules[layer]};
     if (proves(problem, layer, said, plan.max_load[layer], terms.over, worst)) continue;
     return refuted("/lower_bound/" + std::to_string(layer),
-                   "the rule \"" + std::string(kBoundRuleNames[static_cast<std::size_t>(said.rule)]) +
+                   "the rule \"" +
+                       std::string(kBoundRuleNames[static_cast<std::size_t>(said.rule)]) +
                        "\" does not prove " + std::to_string(said.value));
   }
   return {};

@@ -87,8 +87,7 @@ Status check_loads(const ExpertSpec& spec) {
     std::string where = "/loads/";
     if (spec.num_samples > 1) where += number(list / spec.num_layers) + "/";
     return invalid_input(
-        where + number(list % spec.num_layers) + "/" + number(i % spec.num_experts),
-        kAmount);
+        where + number(list % spec.num_layers) + "/" + number(i % spec.num_experts), kAmount);
   }
   return {};
 }

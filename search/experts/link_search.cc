@@ -8,7 +8,7 @@
 namespace shardwright::experts {
 namespace {
 
-constexpr double kLeastGain = 1e-9;  // relative to the layer's cost; smaller gains are rounding
+constexpr double kLeastCostGain = 1e-9;  // relative to the layer's cost; smaller gains are rounding
 
 // Thread safety: one thread at a time.
 class LinkSearch {
@@ -31,7 +31,7 @@ class LinkSearch {
     update();
     for (const std::vector<double>& times : times_)
       most_.push_back(*std::max_element(times.begin(), times.end()));
-    least_gain_ = kLeastGain * std::accumulate(costs_.begin(), costs_.end(), 0.0);
+    least_gain_ = kLeastCostGain * std::accumulate(costs_.begin(), costs_.end(), 0.0);
   }
 
   // Tries all exchanges. Returns true if one was made.

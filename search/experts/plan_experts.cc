@@ -390,8 +390,7 @@ void settle_worst(const ExpertProblem& problem, const Placement& eplb,
     std::vector<double> of_plan;
     for (auto at = busiest[i].begin(); at != busiest[i].end();
          at += static_cast<std::ptrdiff_t>(layers.size()))
-      of_plan.push_back(
-          std::accumulate(at, at + static_cast<std::ptrdiff_t>(layers.size()), 0.0));
+      of_plan.push_back(std::accumulate(at, at + static_cast<std::ptrdiff_t>(layers.size()), 0.0));
     const double time = *std::max_element(of_plan.begin(), of_plan.end());
     if (i > 0 && time >= best) continue;
     best = time;
@@ -444,11 +443,11 @@ PlannedExperts plan_best(const ExpertProblem& problem, const PlanRules& rules, E
   all.terms.eplb = place_eplb(problem, executor);
   const ExpertProblem mean = problem.mean_window();
   std::vector<LayerState> layers(problem.num_layers());
-  executor.parallel_for(
-      layers.size(), RangeSizes(1), [&](unsigned, std::size_t begin, std::size_t end) {
-        for (std::size_t layer = begin; layer < end; ++layer)
-          layers[layer] = LayerPlanner(problem, mean, all, budget, layer).plan();
-      });
+  executor.parallel_for(layers.size(), RangeSizes(1),
+                        [&](unsigned, std::size_t begin, std::size_t end) {
+                          for (std::size_t layer = begin; layer < end; ++layer)
+                            layers[layer] = LayerPlanner(problem, mean, all, budget, layer).plan();
+                        });
   if (problem.num_samples() > 1 && rules.terms.over == Over::kWorst && rules.terms.old.empty())
     settle_worst(problem, all.terms.eplb, layers);
   std::vector<MovesPoint> front;

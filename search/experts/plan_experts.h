@@ -50,7 +50,7 @@ struct PlannedExperts {
 
 // Returns EPLB's plan with its bounds.
 PlannedExperts plan_eplb(const ExpertProblem& problem, const PlanRules& rules, Executor& executor,
-                         const Budget& budget);
+                         const Budget& budget = Budget());
 
 // Searches every layer: a greedy placement, local search with kicks, EPLB's placement where that is
 // better, and all placements where a layer is small. With several windows, goes on from
