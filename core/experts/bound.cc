@@ -234,8 +234,8 @@ LayerBound layer_bound(const ExpertProblem& problem, std::size_t sample, std::si
   const Pool pool = layer_pool(problem, sample, layer);
   LayerBound best{mean_time(pool) * (1 - kRounding), BoundRule::kMean};
   const double shares = shares_bound(pool);
-  if (shares > best.value) best = {shares, BoundRule::kShares};
-  if (groups.bound > best.value) best = {groups.bound, BoundRule::kGroups};
+  if (shares > best.value * (1 + 2 * kRounding)) best = {shares, BoundRule::kShares};
+  if (groups.bound > best.value * (1 + 2 * kRounding)) best = {groups.bound, BoundRule::kGroups};
   return best;
 }
 

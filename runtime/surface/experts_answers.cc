@@ -283,7 +283,8 @@ Status check_document(const ExpertProblem& problem, const ExpertPlanDocument& do
                       std::string_view text, bool has_old, const ExpertsOptions& options) {
   const ExpertsMachine& machine = document.machine;
   const auto wrong = [](const char* where, std::size_t is) {
-    return Error{ErrorCode::kVerificationFailed, "is " + std::to_string(is), where};
+    return Error{ErrorCode::kVerificationFailed,
+                 "is " + std::to_string(is) + " by the loads' file and the flags", where};
   };
   if (machine.num_gpus != problem.num_gpus()) return wrong("/num_gpus", problem.num_gpus());
   if (machine.num_nodes != problem.num_nodes()) return wrong("/num_nodes", problem.num_nodes());

@@ -185,30 +185,25 @@ Error csv_error(std::size_t line, const std::string& message) {
   return invalid_input("line " + std::to_string(line), message);
 }
 
-// Reads the numbers of a line: between semicolons, tabs, commas or blanks, whichever of these the
-// line has first in this order.
+// Reads the numbers of a line: between semicolons if there are any, else between commas, else
+// between blanks and tabs.
 Result<std::vector<double>> read_line(std::string_view row, std::size_t line) {
   constexpr std::string_view kBlanks = " \t\r";
-  constexpr std::string_view kSeparators = ";\t, ";
-  row = row.substr(0, row.find_last_not_of(kBlanks) + 1);
-  row.remove_prefix(std::min(row.find_first_not_of(kBlanks), row.size()));
+  const auto trimmed = [](std::string_view text) {
+    text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+    return text.substr(std::min(text.find_first_not_of(kBlanks), text.size()));
+  };
+  row = trimmed(row);
+  const bool has_semicolons = row.find(';') != std::string_view::npos;
+  const bool has_commas = row.find(',') != std::string_view::npos;
+  const std::string_view separators = has_semicolons ? ";" : has_commas ? "," : kBlanks;
   std::vector<double> numbers;
-  if (row.empty()) return numbers;
-  char separator = ' ';
-  for (const char one : kSeparators) {
-    if (row.find(one) == std::string_view::npos) continue;
-    separator = one;
-    break;
-  }
-  for (bool is_last = false; !is_last;) {
-    const std::size_t end = std::min(row.find(separator), row.size());
-    std::string_view field = row.substr(0, end);
+  for (bool is_last = row.empty(); !is_last;) {
+    const std::size_t end = std::min(row.find_first_of(separators), row.size());
+    const std::string_view field = trimmed(row.substr(0, end));
     is_last = end == row.size();
     row.remove_prefix(std::min(end + 1, row.size()));
-    if (separator == ' ' || separator == '\t')
-      row.remove_prefix(std::min(row.find_first_not_of(kBlanks), row.size()));
-    field.remove_prefix(std::min(field.find_first_not_of(kBlanks), field.size()));
-    field = field.substr(0, field.find_last_not_of(kBlanks) + 1);
+    if (separators == kBlanks) row = trimmed(row);
     double number = 0;
     const auto [rest, error] = std::from_chars(field.data(), field.data() + field.size(), number);
     if (error != std::errc() || rest != field.data() + field.size()) {
@@ -254,6 +249,11 @@ Result<ExpertsDocument> read_csv(std::string_view text) {
     std::string_view row = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     row = row.substr(0, row.find('#'));
+    if (row.find("balancedness=") != std::string_view::npos) {
+      return csv_error(line,
+                       "this log has no counts of experts; save vLLM's expert_load_window and "
+                       "physical_to_logical_map as .npz and plan in Python");
+    }
     if (row.substr(0, kRecord.size()) == kRecord && (is_record || rows.empty())) {
       is_record = true;
       continue;
