@@ -86,6 +86,7 @@ class PairPrices {
     std::size_t best_place = 0;
     double best_price = 0;
     for (std::size_t i = 0; i < kStarts; ++i) {
+      if (is_stopped_ && is_stopped_()) return false;
       const std::size_t place = i * grid_.size() / kStarts;
       for (const double price : {1.0, 2.0 / 3, 0.5, 1.0 / 3}) {
         std::fill(prices_.begin(), prices_.end(), 0.0);

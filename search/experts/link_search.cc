@@ -23,6 +23,7 @@ class LinkSearch {
         per_gpu_(problem.slots_per_gpu()),
         loads_(problem.num_experts(), 0),
         costs_(problem.num_experts()),
+        changed_in_(problem.num_gpus(), 0),
         times_(problem.num_samples()) {
     for (std::size_t sample = 0; sample < problem.num_samples(); ++sample) {
       for (std::size_t expert = 0; expert < loads_.size(); ++expert)
@@ -37,10 +38,12 @@ class LinkSearch {
   // Tries all exchanges. Returns true if one was made.
   bool pass(StopCheck& stop) {
     bool found = false;
+    ++pass_;
     const std::size_t gpus = problem_.num_gpus();
     const std::size_t together = problem_.keeps_groups() ? gpus / problem_.num_nodes() : gpus;
     for (Gpu a = 0; a < gpus; ++a) {
       for (Gpu b = a + 1; b < (a / together + 1) * together; ++b) {
+        if (changed_in_[a] + 1 < pass_ && changed_in_[b] + 1 < pass_) continue;
         if (stop()) return false;
         if (problem_.speed(a) == problem_.speed(b)) found = exchange_gpus(a, b) || found;
         for (std::size_t i = a * per_gpu_; i < (a + 1) * per_gpu_; ++i) {
@@ -119,12 +122,21 @@ class LinkSearch {
     };
     const std::size_t before = moves();
     std::swap_ranges(first, first + count, second);
-    if (moves() <= before) {
-      update();
-      return true;
+    if (moves() > before) {
+      std::swap_ranges(first, first + count, second);
+      return false;
     }
-    std::swap_ranges(first, first + count, second);
-    return false;
+    // Before and after: the GPUs of an expert are those that its exchange concerns.
+    for (int i = 0; i < 2; ++i) {
+      for (const Expert* slots : {first, second}) {
+        for (std::size_t j = 0; j < count; ++j) {
+          for (const Gpu gpu : gpus_of_[index(slots[j])])
+            changed_in_[gpu] = pass_;
+        }
+      }
+      if (i == 0) update();
+    }
+    return true;
   }
 
   // Recomputes what follows from slots_.
@@ -148,6 +160,8 @@ class LinkSearch {
   std::vector<std::vector<Gpu>> gpus_of_;   // by expert
   std::vector<double> loads_;               // by expert, of all windows
   std::vector<double> costs_;               // by expert: what its tokens cost
+  std::vector<std::size_t> changed_in_;     // by GPU: the pass in which its experts changed GPUs
+  std::size_t pass_ = 0;
   std::vector<std::vector<double>> times_;  // [windows][gpus]
   std::vector<double> most_;                // by window: the busiest GPU at first
   std::vector<Expert> changed_;             // scratch

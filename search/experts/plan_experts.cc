@@ -197,7 +197,7 @@ class LayerPlanner {
   // On GPUs of two slots, searches the numbers of replicas, and improves the bound.
   void search_pairs_of_layer() {
     if (mean_.slots_per_gpu() != 2 || mean_.keeps_groups() || !mean_.spec().gpu_speeds.empty() ||
-        mean_.num_slots() <= kMostTriedSlots)
+        mean_.num_slots() <= kMostTriedSlots || stop_())
       return;
     const std::size_t layers = mean_.num_layers();
     const std::size_t moves = rules_.best.effort * rules_.best.pair_moves / layers;
@@ -277,6 +277,7 @@ class LayerPlanner {
       Nodes nodes = nodes_at(problem_, start.data());
       const std::size_t per_node = start.size() / nodes.searches.size();
       for (const double price : kMovePrices) {
+        if (stop_()) break;
         for (std::size_t node = 0; node < nodes.searches.size(); ++node)
           nodes.searches[node].charge_moves(
               {old_slots() + node * per_node, price * points.back().time});
