@@ -20,6 +20,9 @@ namespace {
 // time per slot of a GPU. Falling prices find the best moves first.
 constexpr std::array kMovePrices{0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0};
 
+// A layer within this relative distance of its bound is good enough. Half and twice as much change
+// the mean gap of the golden cases by less than 0.0002 percent points.
+constexpr double kEnough = 5e-5;
 constexpr std::size_t kLeastKicks = 4;
 constexpr std::size_t kMostKicks = 200;
 constexpr std::size_t kLeastPairMoves = 10'000;  // fewer find little
@@ -162,7 +165,7 @@ class LayerPlanner {
       for (const std::vector<Expert>& node : experts)
         pools.push_back(expert_pool(mean_, 0, layer_, node, experts.size()));
     }
-    double target = state_.bound->value * (1 + rules_.best.enough);
+    double target = state_.bound->value * (1 + kEnough);
     Nodes nodes;
     for (std::size_t node = 0; node < pools.size(); ++node) {
       nodes.searches.emplace_back(search_pool(mean_, std::move(pools[node]), node));
