@@ -201,7 +201,10 @@ GroupSet all_groups(const ExpertProblem& problem) {
 
 }  // namespace
 
-GroupChoice best_groups(const ExpertProblem& problem, std::size_t sample, std::size_t layer) {
+GroupChoice best_groups(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
+                        const IsStopped& is_stopped) {
+  if (!problem.keeps_groups() || !lists_groups(problem)) return {};
+  bool stopped = false;
   GroupChoice best{std::numeric_limits<double>::infinity(), {}};
   std::map<GroupSet, double> bounds;
   const auto bound = [&](GroupSet set) {
@@ -210,7 +213,11 @@ GroupChoice best_groups(const ExpertProblem& problem, std::size_t sample, std::s
     return found->second;
   };
   GroupTree tree(
-      problem, [&](GroupSet set) { return bound(set) < best.bound; },
+      problem,
+      [&](GroupSet set) {
+        stopped = stopped || (is_stopped && is_stopped());
+        return !stopped && bound(set) < best.bound;
+      },
       [&](const std::vector<GroupSet>& nodes) {
         best = {0, nodes};
         for (const GroupSet set : nodes)
@@ -218,31 +225,48 @@ GroupChoice best_groups(const ExpertProblem& problem, std::size_t sample, std::s
         return false;
       });
   tree.visit(all_groups(problem));
+  if (stopped) return {};
   return best;
 }
 
 LayerBound layer_bound(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
-                       const GroupChoice* groups) {
+                       const GroupChoice& groups) {
   const Pool pool = layer_pool(problem, sample, layer);
   LayerBound best{mean_time(pool) * (1 - kRounding), BoundRule::kMean};
   const double shares = shares_bound(pool);
-  if (shares > best.value) best = {shares, BoundRule::kShares};
-  if (problem.keeps_groups() && lists_groups(problem)) {
-    const double value =
-        groups != nullptr ? groups->bound : best_groups(problem, sample, layer).bound;
-    if (value > best.value) best = {value, BoundRule::kGroups};
-  }
+  if (shares > best.value * (1 + 2 * kRounding)) best = {shares, BoundRule::kShares};
+  if (groups.bound > best.value * (1 + 2 * kRounding)) best = {groups.bound, BoundRule::kGroups};
   return best;
+}
+
+LayerBound windows_bound(const ExpertProblem& problem, std::size_t layer, Over over,
+                         std::size_t worst, const IsStopped& is_stopped) {
+  const std::size_t first = over == Over::kWorst ? worst : 0;
+  const std::size_t last = over == Over::kWorst ? worst : problem.num_samples() - 1;
+  std::vector<GroupChoice> groups;
+  for (std::size_t sample = first; sample <= last; ++sample)
+    groups.push_back(best_groups(problem, sample, layer, is_stopped));
+  const bool is_complete = std::none_of(groups.begin(), groups.end(),
+                                        [](const GroupChoice& one) { return one.nodes.empty(); });
+  LayerBound result{0, BoundRule::kWindows};
+  for (std::size_t sample = first; sample <= last; ++sample) {
+    const LayerBound bound =
+        layer_bound(problem, sample, layer, is_complete ? groups[sample - first] : GroupChoice());
+    if (problem.num_samples() == 1) return bound;
+    result.value += bound.value / static_cast<double>(groups.size());
+  }
+  return result;
 }
 
 namespace {
 
 class PoolTrial {
  public:
-  PoolTrial(const Pool& pool, double limit, std::uint64_t& work)
+  PoolTrial(const Pool& pool, double limit, std::uint64_t& work, const IsStopped& is_stopped)
       : pool_(pool),
         limit_(limit),
         work_(work),
+        is_stopped_(is_stopped),
         left_(pool.loads.size(), 0),
         least_(pool.loads.size(), 1),
         least_after_(pool.loads.size(), 0),
@@ -270,11 +294,18 @@ class PoolTrial {
   }
 
  private:
+  // Returns false if the work is spent, or the trial is stopped.
+  bool spend() {
+    constexpr std::uint64_t kInterval = 1024;
+    if (work_ == 0) return false;
+    if (--work_ % kInterval == 0 && is_stopped_ && is_stopped_()) work_ = 0;
+    return work_ > 0;
+  }
+
   // Chooses the replicas of experts from `i` on. `slots`: that are left for them.
   bool choose_counts(std::size_t i, std::size_t slots) {
     if (i == left_.size()) return slots == 0 && fill_gpu(waste_);
-    if (work_ == 0 || slots < least_after_[i]) return false;
-    --work_;
+    if (slots < least_after_[i] || !spend()) return false;
     const std::size_t most =
         std::min(slots - least_after_[i], pool_.forbids_repeats ? pool_.num_gpus : slots);
     for (std::size_t count = least_[i]; count <= most; ++count) {
@@ -322,15 +353,12 @@ class PoolTrial {
     return false;
   }
 
-  bool end_gpu(double waste) {
-    if (work_ == 0) return false;
-    --work_;
-    return fill_gpu(waste);
-  }
+  bool end_gpu(double waste) { return spend() && fill_gpu(waste); }
 
   const Pool& pool_;
   double limit_;
   std::uint64_t& work_;
+  const IsStopped& is_stopped_;
   std::vector<int> left_;                 // replicas that have no slot yet, by place in the pool
   std::vector<std::size_t> least_;        // replicas that an expert needs, by place
   std::vector<std::size_t> least_after_;  // that the experts after it need
@@ -341,13 +369,12 @@ class PoolTrial {
 
 }  // namespace
 
-Trial place_below(const Pool& pool, double limit, std::uint64_t& work) {
-  return PoolTrial(pool, limit, work).run();
-}
-
 Trial place_layer_below(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
-                        double limit, std::uint64_t& work) {
-  if (!problem.keeps_groups()) return place_below(layer_pool(problem, sample, layer), limit, work);
+                        double limit, std::uint64_t& work, const IsStopped& is_stopped) {
+  if (!problem.keeps_groups()) {
+    const Pool pool = layer_pool(problem, sample, layer);
+    return PoolTrial(pool, limit, work, is_stopped).run();
+  }
   std::map<GroupSet, Trial> trials;
   Trial all{Trial::End::kNone, {}};
   GroupTree tree(
@@ -355,7 +382,8 @@ Trial place_layer_below(const ExpertProblem& problem, std::size_t sample, std::s
       [&](GroupSet set) {
         const auto [found, is_new] = trials.try_emplace(set);
         if (is_new) {
-          found->second = place_below(node_pool(problem, sample, layer, set), limit, work);
+          const Pool pool = node_pool(problem, sample, layer, set);
+          found->second = PoolTrial(pool, limit, work, is_stopped).run();
           if (found->second.end == Trial::End::kOutOfWork) all.end = Trial::End::kOutOfWork;
         }
         return found->second.end == Trial::End::kFound;

@@ -3,12 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/experts/expert_plan.h"
 #include "core/experts/expert_problem.h"
 
 namespace shardwright::experts {
+
+// Asked now and then by functions that take long; empty = never stop.
+using IsStopped = std::function<bool()>;
 
 // Experts that share GPUs: those of a layer, or those of a node's groups. Thread safety: a value.
 struct Pool {
@@ -47,7 +51,7 @@ double mean_time(const Pool& pool);
 // values of T.
 double shares_bound(const Pool& pool);
 
-// Returns true if shares_bound() and groups_bound() can list all ways to give groups to nodes.
+// Returns true if best_groups() and place_layer_below() can list all ways to give groups to nodes.
 bool lists_groups(const ExpertProblem& problem);
 
 // Gives groups to nodes, so that the largest shares_bound() of a node is least.
@@ -55,18 +59,25 @@ struct GroupChoice {
   double bound = 0;
   std::vector<GroupSet> nodes;
 };
-// Precondition: lists_groups(). Tries all ways.
-GroupChoice best_groups(const ExpertProblem& problem, std::size_t sample, std::size_t layer);
+// Tries all ways. Returns no nodes if there are no groups to keep or too many ways, or if stopped.
+GroupChoice best_groups(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
+                        const IsStopped& is_stopped = {});
 
 // Thread safety: a value.
 struct LayerBound {
   double value = 0;
   BoundRule rule = BoundRule::kMean;
 };
-// Returns the best of the mean, the shares and the groups (the first of equal ones). `groups`: the
-// result of best_groups() if the caller has it.
+// Returns the best of the mean, the shares and the groups (the first of equal ones, up to
+// rounding). `groups`: the
+// result of best_groups(), or nothing to leave groups out.
 LayerBound layer_bound(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
-                       const GroupChoice* groups = nullptr);
+                       const GroupChoice& groups);
+
+// The same of a layer with several windows: the mean of their bounds, or the bound of window
+// `worst`. If stopped, leaves groups out.
+LayerBound windows_bound(const ExpertProblem& problem, std::size_t layer, Over over,
+                         std::size_t worst, const IsStopped& is_stopped = {});
 
 // What trying all placements of a pool or layer found.
 struct Trial {
@@ -76,12 +87,11 @@ struct Trial {
 };
 // Looks for a placement with all times below `limit`. Chooses the number of replicas of every
 // expert, then fills one GPU after another, beginning with the largest replica that is left; drops
-// a GPU whose unused time exceeds what all GPUs together may leave. `work`: GPUs that may be
-// filled; counts down. All speeds must be 1. Exponential, for pools of about 20 slots.
-Trial place_below(const Pool& pool, double limit, std::uint64_t& work);
-// The same for a layer whose groups stay on nodes, or without groups. Precondition: lists_groups().
+// a GPU whose unused time exceeds what all GPUs together may leave. Nodes with groups are filled
+// one by one. `work`: GPUs that may be filled; counts down, to 0 if stopped. Precondition:
+// lists_groups(). Exponential, for about 20 slots.
 Trial place_layer_below(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
-                        double limit, std::uint64_t& work);
+                        double limit, std::uint64_t& work, const IsStopped& is_stopped = {});
 
 // Choices that a proof by trying makes at most.
 inline constexpr std::uint64_t kTrialWork = 400'000;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/experts/bound.h"
+#include "core/experts/link_cost.h"
 #include "core/experts/pair_bound.h"
 
 namespace shardwright::experts {
@@ -35,23 +36,27 @@ Status check_values(const std::vector<double>& said, const std::vector<double>& 
   return {};
 }
 
-// Returns true if the rule proves `value` for the layer in one window, and no simple rule proves
-// more. `busiest`: time of the placement.
-bool proves(const ExpertProblem& problem, std::size_t layer, BoundRule rule, double value,
-            double busiest) {
-  const double simple = std::min(busiest, layer_bound(problem, 0, layer).value);
-  if (value < simple * (1 - kTolerance)) return false;
-  if (rule == BoundRule::kPairs) {
+// Returns true if the rule is the simple one that proves most and proves `value`, or if it proves
+// more than simple ones. `busiest`: time of the placement.
+bool proves(const ExpertProblem& problem, std::size_t layer, LayerBound said, double busiest,
+            Over over, std::size_t worst) {
+  // A search that was stopped may have left groups out.
+  const auto is_stopped = [] { return true; };
+  const LayerBound best = windows_bound(problem, layer, over, worst);
+  for (const LayerBound& simple : {best, windows_bound(problem, layer, over, worst, is_stopped)}) {
+    if (simple.rule == said.rule && equal(said.value, std::min(simple.value, busiest))) return true;
+  }
+  if (said.value <= best.value || problem.num_samples() > 1) return false;
+  if (said.rule == BoundRule::kPairs) {
     if (problem.slots_per_gpu() != 2 || !problem.spec().gpu_speeds.empty()) return false;
     const Pool pool = layer_pool(problem, 0, layer);
-    return counts_refute(pool, value, kMostCounts) ||
-           pairs_refute(pool, value, kMostPairIterations);
+    return counts_refute(pool, said.value, kMostCounts) ||
+           pairs_refute(pool, said.value, kMostPairIterations);
   }
-  if (rule != BoundRule::kTried) return value <= simple * (1 + kTolerance);
   std::uint64_t work = 2 * kTrialWork;
-  return value <= busiest * (1 + kTolerance) && problem.num_slots() <= kMostTriedSlots &&
-         lists_groups(problem) &&
-         place_layer_below(problem, 0, layer, value * (1 - kTolerance), work).end ==
+  return said.rule == BoundRule::kTried && said.value <= busiest * (1 + kTolerance) &&
+         problem.num_slots() <= kMostTriedSlots && lists_groups(problem) &&
+         place_layer_below(problem, 0, layer, said.value * (1 - kTolerance), work).end ==
              Trial::End::kNone;
 }
 
@@ -62,22 +67,12 @@ Status check_bounds(const ExpertProblem& all, const ExpertPlan& plan, const Plan
   for (std::size_t layer = 0; layer < all.num_layers(); ++layer) {
     const ExpertProblem problem =
         layer_problem(all, terms, layer, plan.placement.data() + layer * all.num_slots());
-    const double value = plan.lower_bound[layer];
-    bool proved = false;
-    if (problem.num_samples() == 1) {
-      proved = proves(problem, layer, plan.rules[layer], value, plan.max_load[layer]);
-    } else if (plan.rules[layer] == BoundRule::kWindows) {
-      std::vector<double> by_window(problem.num_samples() * problem.num_layers(), 0);
-      for (std::size_t sample = 0; sample < problem.num_samples(); ++sample)
-        by_window[sample * problem.num_layers() + layer] =
-            layer_bound(problem, sample, layer).value;
-      proved = equal(value, std::min(plan.max_load[layer],
-                                     over_windows(problem, by_window, terms.over, worst)[layer]));
-    }
-    if (!proved) {
-      return refuted("/lower_bound/" + std::to_string(layer),
-                     "the rule does not prove " + std::to_string(value));
-    }
+    const LayerBound said{plan.lower_bound[layer], plan.rules[layer]};
+    if (proves(problem, layer, said, plan.max_load[layer], terms.over, worst)) continue;
+    return refuted("/lower_bound/" + std::to_string(layer),
+                   "the rule \"" +
+                       std::string(kBoundRuleNames[static_cast<std::size_t>(said.rule)]) +
+                       "\" does not prove " + std::to_string(said.value));
   }
   return {};
 }
@@ -114,6 +109,8 @@ Status check_plan(const ExpertProblem& problem, const ExpertPlan& plan, const Pl
     objective += load;
   if (!equal(plan.objective, objective))
     return refuted("/objective", "is " + std::to_string(objective));
+  const double cost = link_cost(problem, plan.placement);
+  if (!equal(plan.link_cost, cost)) return refuted("/link_cost", "is " + std::to_string(cost));
   SHARDWRIGHT_RETURN_IF_ERROR(check_bounds(problem, plan, terms, worst));
   bool may_be_proven = terms.migration_weight == 0 || moved == 0;
   bool is_proven = may_be_proven;

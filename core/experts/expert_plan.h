@@ -37,6 +37,7 @@ struct ExpertPlan {
   std::vector<BoundRule> rules;     // [layers]
   double objective = 0;             // sum of max_load, and migration_weight * moved
   std::size_t moved = 0;            // slots whose expert was not on their GPU before
+  double link_cost = 0;             // see link_cost(); 0 without link costs
   bool proven_optimal = false;      // lower bounds equal max_load, up to kRounding, nothing moved
 };
 

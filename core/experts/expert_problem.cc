@@ -8,10 +8,39 @@ namespace shardwright::experts {
 namespace {
 
 constexpr std::size_t kMostNumbers = std::size_t{1} << 26;
-constexpr double kMostLoad = 1e30;
-constexpr double kLeastLoad = 1e-30;  // but for 0: quotients of loads stay finite
+// Quotients of amounts stay finite.
+constexpr const char* kAmount = "must be 0, or between 1e-30 and 1e30";
+bool is_amount(double value) { return value == 0 || (value >= 1e-30 && value <= 1e30); }
 
 std::string number(std::size_t value) { return std::to_string(value); }
+
+Status check_links(ExpertSpec& spec) {
+  const std::size_t gpus = spec.num_gpus;
+  const std::size_t nodes = spec.num_nodes;
+  std::vector<double>& costs = spec.link_costs;
+  if (costs.size() == nodes * nodes && nodes != gpus) {
+    const std::vector<double> of_nodes = std::move(costs);
+    costs.clear();
+    for (std::size_t i = 0; i < gpus * gpus; ++i)
+      costs.push_back(of_nodes[i / gpus * nodes / gpus * nodes + i % gpus * nodes / gpus]);
+  }
+  if (!costs.empty() && costs.size() != gpus * gpus) {
+    return invalid_input("/link_costs", "must have a row and a column for each of the " +
+                                            number(gpus) + " GPUs or " + number(nodes) + " nodes");
+  }
+  for (const double cost : costs) {
+    if (!is_amount(cost)) return invalid_input("/link_costs", kAmount);
+  }
+  if (!spec.origins.empty() && spec.origins.size() != gpus)
+    return invalid_input("/origins", "must have one number per GPU");
+  double all = 0;
+  for (const double origin : spec.origins) {
+    if (!is_amount(origin)) return invalid_input("/origins", kAmount);
+    all += origin;
+  }
+  if (!spec.origins.empty() && all <= 0) return invalid_input("/origins", "must not all be 0");
+  return {};
+}
 
 Status check_machine(const ExpertSpec& spec) {
   if (spec.num_gpus == 0) return invalid_input("/num_gpus", "must be at least 1");
@@ -27,6 +56,8 @@ Status check_machine(const ExpertSpec& spec) {
   }
   if (spec.num_slots > kMostNumbers / spec.num_layers)
     return invalid_input("/num_slots", "all layers together may have 2^26 slots");
+  if (spec.num_gpus > kMostNumbers / spec.num_experts)
+    return invalid_input("/num_gpus", "experts times GPUs may be 2^26");
   if (spec.num_groups == 0 || spec.num_experts % spec.num_groups != 0) {
     return invalid_input("/num_groups", "must divide the " + number(spec.num_experts) + " experts");
   }
@@ -51,13 +82,12 @@ Status check_loads(const ExpertSpec& spec) {
     return invalid_input("/loads", "must have a number per window, layer and expert");
   for (std::size_t i = 0; i < spec.loads.size(); ++i) {
     const double load = spec.loads[i];
-    if (load == 0 || (load >= kLeastLoad && load <= kMostLoad)) continue;
+    if (is_amount(load)) continue;
     const std::size_t list = i / spec.num_experts;
     std::string where = "/loads/";
     if (spec.num_samples > 1) where += number(list / spec.num_layers) + "/";
     return invalid_input(
-        where + number(list % spec.num_layers) + "/" + number(i % spec.num_experts),
-        "must be 0, or between 1e-30 and 1e30");
+        where + number(list % spec.num_layers) + "/" + number(i % spec.num_experts), kAmount);
   }
   return {};
 }
@@ -67,6 +97,7 @@ Status check_loads(const ExpertSpec& spec) {
 Result<ExpertProblem> ExpertProblem::make(ExpertSpec spec) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_loads(spec));
   SHARDWRIGHT_RETURN_IF_ERROR(check_machine(spec));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_links(spec));
   return ExpertProblem(std::move(spec));
 }
 

@@ -21,6 +21,10 @@ struct ExpertSpec {
   std::size_t num_slots = 0;       // of a layer, over all GPUs
   std::size_t num_groups = 1;      // consecutive experts of equal number
   std::vector<double> gpu_speeds;  // tokens per unit of time; empty = 1
+  // Of a token from GPU to GPU, or from node to node: [gpus][gpus] or [nodes][nodes]; empty = none.
+  // make() writes the former.
+  std::vector<double> link_costs;
+  std::vector<double> origins;  // tokens that begin on each GPU, relative; empty = equally many
 };
 
 // A checked ExpertSpec. Copies share the loads.
@@ -28,9 +32,10 @@ struct ExpertSpec {
 class ExpertProblem {
  public:
   // Errors (kInvalidInput, `where` is the place in an expert file): no layers or experts; over 2^26
-  // loads, or over 2^26 slots of all layers; loads that are negative, not finite or sum to over
-  // 1e30; slots fewer than experts or not a multiple of the GPUs; GPUs not a multiple of the nodes;
-  // experts not a multiple of the groups; speeds that are not positive. O(loads).
+  // loads, slots of all layers, or experts times GPUs; loads and link costs that are neither 0 nor
+  // between 1e-30 and 1e30; slots fewer than experts or not a multiple of the GPUs; GPUs not a
+  // multiple of the nodes; experts not a multiple of the groups; speeds that are not positive;
+  // lists of another length. O(loads).
   static Result<ExpertProblem> make(ExpertSpec spec);
 
   std::size_t num_samples() const { return spec_->num_samples; }

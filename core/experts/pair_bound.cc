@@ -18,7 +18,8 @@ constexpr double kOvershoot = 0.5;  // how far beyond what is needed a step aims
 
 class PairPrices {
  public:
-  PairPrices(const Pool& pool, double time) : slots_(static_cast<double>(pool.num_slots())) {
+  PairPrices(const Pool& pool, double time, const IsStopped& is_stopped)
+      : slots_(static_cast<double>(pool.num_slots())), is_stopped_(is_stopped) {
     double needed = 0;
     std::vector<double> fewest;
     for (const double load : pool.loads) {
@@ -71,6 +72,7 @@ class PairPrices {
 
   bool climb_to_refutation(std::size_t iterations) {
     for (std::size_t i = 0; i < iterations; ++i) {
+      if (is_stopped_ && is_stopped_()) return false;
       const double cost = value();
       if (cost > slots_ * (1 + kMargin)) return true;
       climb(slots_ + kOvershoot - cost);
@@ -84,6 +86,7 @@ class PairPrices {
     std::size_t best_place = 0;
     double best_price = 0;
     for (std::size_t i = 0; i < kStarts; ++i) {
+      if (is_stopped_ && is_stopped_()) return false;
       const std::size_t place = i * grid_.size() / kStarts;
       for (const double price : {1.0, 2.0 / 3, 0.5, 1.0 / 3}) {
         std::fill(prices_.begin(), prices_.end(), 0.0);
@@ -160,6 +163,7 @@ class PairPrices {
   }
 
   double slots_;
+  const IsStopped& is_stopped_;
   double spare_ = 0;                // slots beyond the fewest replicas of all experts
   std::vector<Option> options_;     // kMoreReplicas + 1 per expert
   std::vector<std::size_t> first_;  // by expert
@@ -172,8 +176,9 @@ class PairPrices {
 
 }  // namespace
 
-bool pairs_refute(const Pool& pool, double time, std::size_t iterations) {
-  return PairPrices(pool, time).refute(iterations);
+bool pairs_refute(const Pool& pool, double time, std::size_t iterations,
+                  const IsStopped& is_stopped) {
+  return PairPrices(pool, time, is_stopped).refute(iterations);
 }
 
 namespace {
@@ -181,7 +186,8 @@ namespace {
 // Tries all ways to give spare slots to experts.
 class CountTrial {
  public:
-  CountTrial(const Pool& pool, double time) : pool_(pool), time_(time) {}
+  CountTrial(const Pool& pool, double time, const IsStopped& is_stopped)
+      : pool_(pool), time_(time), is_stopped_(is_stopped) {}
 
   bool refute(std::size_t most) {
     if (!choose_fewest()) return true;
@@ -226,7 +232,9 @@ class CountTrial {
   }
 
   // Gives `spare` slots to experts from `first` on. `shares`: of all replicas so far, ascending.
+  // Returns true if all pairs fit, or if stopped.
   bool fits(std::size_t first, std::size_t spare, const std::vector<double>& shares) {
+    if (is_stopped_ && is_stopped_()) return true;
     if (spare == 0) {
       for (std::size_t i = 0, j = shares.size() - 1; i < j; ++i, --j) {
         if (shares[i] + shares[j] > time_) return false;
@@ -250,6 +258,7 @@ class CountTrial {
 
   const Pool& pool_;
   double time_;
+  const IsStopped& is_stopped_;
   std::vector<std::size_t> counts_;
   std::size_t spare_ = 0;
   std::vector<double> shares_;
@@ -257,14 +266,15 @@ class CountTrial {
 
 }  // namespace
 
-bool counts_refute(const Pool& pool, double time, std::size_t most) {
-  return CountTrial(pool, time).refute(most);
+bool counts_refute(const Pool& pool, double time, std::size_t most, const IsStopped& is_stopped) {
+  return CountTrial(pool, time, is_stopped).refute(most);
 }
 
-double pairs_bound(const Pool& pool, double low, double high, std::size_t iterations) {
+double pairs_bound(const Pool& pool, double low, double high, std::size_t iterations,
+                   const IsStopped& is_stopped) {
   for (int i = 0; i < kBisections; ++i) {
     const double middle = low + (high - low) / 2;
-    (pairs_refute(pool, middle, iterations) ? low : high) = middle;
+    (pairs_refute(pool, middle, iterations, is_stopped) ? low : high) = middle;
   }
   return low;
 }

@@ -29,6 +29,8 @@ struct ExpertsAnswer {
   std::optional<double> old_time;  // with an old placement
   double mean_time = 0;            // if all GPUs were equally busy
   double bound = 0;                // sum of lower bounds
+  // With link costs: link_cost() of the old placement, or else of EPLB's.
+  std::optional<double> link_cost_before;
 };
 
 // Errors: kInvalidInput for an old placement that does not fit the problem ("/old/..."), and for
@@ -50,11 +52,17 @@ struct ExpertsPoint {
   double bound = 0;
 };
 
-// Plans for every number of GPUs and slots that fit each other; the order is that of the lists.
-// Errors: kInvalidInput if none fits.
-Result<std::vector<ExpertsPoint>> sweep_experts(const experts::ExpertProblem& problem,
-                                                const std::vector<std::int64_t>& gpus,
-                                                const std::vector<std::int64_t>& slots,
-                                                const ExpertsOptions& options);
+struct ExpertsSweep {
+  std::vector<ExpertsPoint> points;
+  std::size_t left_out = 0;  // numbers that do not fit each other
+  StopReason stop = StopReason::kFinished;
+};
+
+// Plans for every number of GPUs and slots that fit each other and `spec`, in the order of the
+// lists; a time limit is for all together. Errors: kInvalidInput if none fits.
+Result<ExpertsSweep> sweep_experts(const experts::ExpertSpec& spec,
+                                   const std::vector<std::int64_t>& gpus,
+                                   const std::vector<std::int64_t>& slots,
+                                   const ExpertsOptions& options);
 
 }  // namespace shardwright

@@ -39,17 +39,33 @@ void complete(ExpertsMachine& machine, const ExpertLoads& flags, const ExpertsMa
   if (machine.gpu_speeds.empty()) machine.gpu_speeds = other.gpu_speeds;
 }
 
+// Names the flag or the file of an error in one of the documents.
+template <class T>
+Result<T> located_in(const Input& input, Result<T> result) {
+  if (!result.ok()) return input.locate(result.error());
+  return result;
+}
+
 Result<ExpertsDocument> load_document(const ExpertLoads& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.loads.read(watch.read));
-  Result<ExpertsDocument> document = read_experts(text);
-  if (!document.ok()) return input.loads.locate(document.error());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(ExpertsDocument document,
+                               located_in(input.loads, read_experts(text)));
+  if (input.link_costs.given()) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string costs, input.link_costs.read(watch.read));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(document.machine.link_costs,
+                                 located_in(input.link_costs, read_link_costs(costs)));
+  }
   if (input.old.given()) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string old, input.old.read(watch.read));
-    Result<Placement> placement = read_placement(old);
-    if (!placement.ok()) return input.old.locate(placement.error());
-    ExpertsDocument with_old = std::move(document).value();
-    with_old.old = std::move(placement).value();
-    return with_old;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(document.old, located_in(input.old, read_placement(old)));
+  }
+  const std::size_t layers = document.old.num_layers;
+  if (layers > 0 && layers != document.spec.num_layers) {
+    const Input& placed = input.old.given() ? input.old : input.loads;
+    return placed.locate(invalid_input(input.old.given() ? "" : "/old",
+                                       "has " + format_plural(layers, "layer") +
+                                           "; the loads have " +
+                                           std::to_string(document.spec.num_layers)));
   }
   return document;
 }
@@ -65,32 +81,47 @@ Error located(const ExpertLoads& input, Error error) {
     error.where = member.substr(std::string_view("/num_").size());
     return error;
   }
+  if (error.where == "/link_costs" && input.link_costs.given()) {
+    error.where.clear();
+    return input.link_costs.locate(std::move(error));
+  }
   return input.loads.locate(std::move(error));
 }
 
-Result<LoadedExperts> load(const ExpertLoads& input, ExpertsDocument document,
-                           const ExpertsMachine& other, const Watch& watch) {
-  complete(document.machine, input, other);
+ExpertSpec spec_of(ExpertsDocument& document) {
   const ExpertsMachine& machine = document.machine;
-  if (!machine.num_gpus)
-    return invalid_input("gpus", "the file does not say how many: give {gpus}");
   ExpertSpec spec = std::move(document.spec);
-  spec.num_gpus = *machine.num_gpus;
+  spec.num_gpus = machine.num_gpus.value_or(1);
   spec.num_nodes = machine.num_nodes.value_or(1);
   spec.num_groups = machine.num_groups.value_or(1);
   const std::size_t gpus = std::max<std::size_t>(1, spec.num_gpus);  // make() refuses 0
   const std::size_t least = (spec.num_experts + gpus - 1) / gpus * gpus;
   spec.num_slots = machine.num_slots.value_or(least);
   spec.gpu_speeds = machine.gpu_speeds;
-  Result<ExpertProblem> problem = ExpertProblem::make(std::move(spec));
+  spec.link_costs = machine.link_costs;
+  spec.origins = machine.origins;
+  return spec;
+}
+
+ExpertsOptions options_of(const ExpertLoads& input, const Watch& watch) {
+  ExpertsOptions options;
+  options.rules.terms.over = input.over.value_or(Over::kMean);
+  options.threads = input.threads;
+  options.time_limit_s = input.time_limit_s;
+  options.stop = watch.begin();
+  return options;
+}
+
+Result<LoadedExperts> load(const ExpertLoads& input, ExpertsDocument document,
+                           const ExpertsMachine& other, const Watch& watch) {
+  complete(document.machine, input, other);
+  if (!document.machine.num_gpus)
+    return invalid_input("gpus", "the file does not say how many: give {gpus}");
+  Result<ExpertProblem> problem = ExpertProblem::make(spec_of(document));
   if (!problem.ok()) return located(input, problem.error());
-  LoadedExperts loaded;
-  loaded.problem = std::make_shared<const ExpertProblem>(std::move(problem).value());
-  loaded.options.rules.terms.old = std::move(document.old);
-  loaded.options.rules.terms.over = input.over;
-  loaded.options.threads = input.threads;
-  loaded.options.time_limit_s = input.time_limit_s;
-  loaded.options.stop = watch.begin();
+  LoadedExperts loaded{std::make_shared<const ExpertProblem>(std::move(problem).value()),
+                       options_of(input, watch)};
+  loaded.options.rules.terms.old = std::move(document.old.slots);
   return loaded;
 }
 
@@ -173,6 +204,10 @@ std::string plan_text(const ExpertProblem& problem, const ExpertsAnswer& answer,
   text += "Balancing is worth " + percent(before - time, before) + " of the experts' time" +
           (answer.old_time ? "" : " against EPLB's placement") + ", at most " +
           percent(before - answer.bound, before) + "\n" + moves_text(answer);
+  if (answer.link_cost_before) {
+    text += "Tokens x link cost: " + number(plan.link_cost) + "; " + name + " " +
+            number(*answer.link_cost_before) + "\n";
+  }
   if (answer.planned.stop != StopReason::kFinished)
     text += "Stopped by " + std::string(text_of(answer.planned.stop)) + "\n";
   TextTable table({{"layer"},
@@ -248,7 +283,8 @@ Status check_document(const ExpertProblem& problem, const ExpertPlanDocument& do
                       std::string_view text, bool has_old, const ExpertsOptions& options) {
   const ExpertsMachine& machine = document.machine;
   const auto wrong = [](const char* where, std::size_t is) {
-    return Error{ErrorCode::kVerificationFailed, "is " + std::to_string(is), where};
+    return Error{ErrorCode::kVerificationFailed,
+                 "is " + std::to_string(is) + " by the loads' file and the flags", where};
   };
   if (machine.num_gpus != problem.num_gpus()) return wrong("/num_gpus", problem.num_gpus());
   if (machine.num_nodes != problem.num_nodes()) return wrong("/num_nodes", problem.num_nodes());
@@ -256,6 +292,14 @@ Status check_document(const ExpertProblem& problem, const ExpertPlanDocument& do
   if (machine.num_groups != problem.num_groups()) return wrong("/num_groups", problem.num_groups());
   if (machine.gpu_speeds != problem.spec().gpu_speeds)
     return Error{ErrorCode::kVerificationFailed, "are not those of the loads", "/gpu_speeds"};
+  if (document.num_layers != problem.num_layers())
+    return Error{ErrorCode::kVerificationFailed, "must have a row per layer",
+                 "/physical_to_logical"};
+  if (document.link_cost.has_value() == problem.spec().link_costs.empty()) {
+    return Error{ErrorCode::kVerificationFailed,
+                 document.link_cost ? "needs the link costs" : "is not given, but link costs are",
+                 "/link_cost"};
+  }
   if (document.migration_weight < 0 || (!has_old && document.migration_weight != 0))
     return wrong("/migration_weight", 0);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const ExpertsAnswer recomputed,
@@ -270,7 +314,12 @@ Result<Answer> answer(const ExpertsVerifyRequest& request, const Watch& watch) {
   Result<ExpertPlanDocument> read = read_expert_plan(text);
   if (!read.ok()) return request.plan.locate(read.error());
   SHARDWRIGHT_ASSIGN_OR_RETURN(ExpertsDocument document, load_document(request.input, watch));
-  const bool has_old = !document.old.empty();
+  if (request.input.over && *request.input.over != read->over) {
+    return invalid_input("over", "the plan was made for the " +
+                                     std::string(kOverNames[static_cast<std::size_t>(read->over)]) +
+                                     " window; leave out {over}");
+  }
+  const bool has_old = !document.old.slots.empty();
   SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedExperts loaded,
                                load(request.input, std::move(document), read->machine, watch));
   loaded.options.rules.terms.over = read->over;
@@ -295,11 +344,11 @@ Result<Answer> answer(const ExpertsVerifyRequest& request, const Watch& watch) {
     json.end_object().finish();
   };
   answer.text = [verdict](const TextForm&) {
-    return verdict.verified
-               ? std::string(
-                     "Verified: loads, replicas, groups, bounds and moves. Not checked: what fewer "
-                     "moves would buy\n")
-               : "Not true: " + verdict.where + ": " + verdict.why + "\n";
+    return verdict.verified ? std::string(
+                                  "Verified: loads, replicas, groups, bounds, moves and link "
+                                  "costs. Not checked: what fewer "
+                                  "moves would buy\n")
+                            : "Not true: " + verdict.where + ": " + verdict.why + "\n";
   };
   return answer;
 }
@@ -326,7 +375,7 @@ void describe_layer(JsonMembers& members, const LayerExplanation& layer) {
       .shown("hottest_expert", layer.hottest_expert)
       .shown("share_of_load", layer.hottest_share_of_load, "Of the hottest expert.")
       .shown("replicas", layer.hottest_replicas, "Of the hottest expert.")
-      .shown("largest_share", layer.largest_share, "Load of the largest replica over the mean.");
+      .shown("largest_share", layer.largest_share, "Time of the largest replica over the mean.");
 }
 
 void describe_explanation(JsonMembers& members, const std::vector<LayerExplanation>& layers) {
@@ -336,18 +385,23 @@ void describe_explanation(JsonMembers& members, const std::vector<LayerExplanati
 
 constexpr double kNearly = 0.97;
 
+// `loads`: of the layer, in the window or the mean of windows that the plan's figures are for.
 LayerExplanation explain_layer(const ExpertProblem& problem, const ExpertPlan& plan,
-                               std::size_t layer) {
-  const double* loads = problem.loads(0, layer);
-  const auto counts = replica_counts(problem, plan.placement.data() + layer * problem.num_slots());
+                               std::size_t layer, const double* loads) {
+  const Expert* slots = plan.placement.data() + layer * problem.num_slots();
+  const auto counts = replica_counts(problem, slots);
   LayerExplanation found;
   found.layer = layer;
   const double mean = plan.mean_load[layer];
   double sum = 0;
   for (std::size_t expert = 0; expert < problem.num_experts(); ++expert) {
     sum += loads[expert];
-    found.largest_share = std::max(found.largest_share, loads[expert] / counts[expert]);
     if (loads[expert] > loads[found.hottest_expert]) found.hottest_expert = expert;
+  }
+  for (std::size_t slot = 0; slot < problem.num_slots(); ++slot) {
+    const double load = loads[slots[slot]] / counts[static_cast<std::size_t>(slots[slot])];
+    found.largest_share =
+        std::max(found.largest_share, load / problem.speed(slot / problem.slots_per_gpu()));
   }
   if (mean > 0) {
     found.busiest = plan.max_load[layer] / mean;
@@ -358,7 +412,7 @@ LayerExplanation explain_layer(const ExpertProblem& problem, const ExpertPlan& p
   BoundRule rule = plan.rules[layer];
   // If all placements were tried, an argument that proves nearly as much says more.
   if (rule == BoundRule::kTried) {
-    const LayerBound simple = layer_bound(problem, 0, layer);
+    const LayerBound simple = layer_bound(problem, 0, layer, best_groups(problem, 0, layer));
     if (simple.value >= kNearly * plan.lower_bound[layer]) rule = simple.rule;
   }
   found.limited_by = limit_of(rule);
@@ -397,9 +451,15 @@ Result<Answer> answer(const ExpertsExplainRequest& request, const Watch& watch) 
   SHARDWRIGHT_ASSIGN_OR_RETURN(const ExpertsAnswer found,
                                plan_experts(*loaded.problem, loaded.options));
   const auto layers = std::make_shared<std::vector<LayerExplanation>>();
-  for (std::size_t layer = 0; layer < loaded.problem->num_layers(); ++layer) {
-    if (!request.layer || *request.layer == layer)
-      layers->push_back(explain_layer(*loaded.problem, found.planned.plan, layer));
+  const ExpertProblem& problem = *loaded.problem;
+  const ExpertProblem mean = problem.mean_window();
+  const ExpertPlan& plan = found.planned.plan;
+  const bool is_mean = loaded.options.rules.terms.over == Over::kMean;
+  const std::size_t worst = worst_window(problem, busiest_times(problem, plan.placement));
+  for (std::size_t layer = 0; layer < problem.num_layers(); ++layer) {
+    if (request.layer && *request.layer != layer) continue;
+    const double* loads = is_mean ? mean.loads(0, layer) : problem.loads(worst, layer);
+    layers->push_back(explain_layer(problem, plan, layer, loads));
   }
   Answer answer;
   answer.write_json = [layers](const TextSink& sink) {
@@ -415,9 +475,7 @@ Result<Answer> answer(const ExpertsExplainRequest& request, const Watch& watch) 
 
 namespace {
 
-using Points = std::vector<ExpertsPoint>;
-
-void describe_sweep(JsonMembers& members, const Points& points, std::size_t num_experts,
+void describe_sweep(JsonMembers& members, const ExpertsSweep& sweep, std::size_t num_experts,
                     std::optional<std::int64_t> slot_bytes) {
   const auto describe_point = [&](JsonMembers& row, const ExpertsPoint& point) {
     const std::size_t per_gpu = point.num_slots / std::max<std::size_t>(1, point.num_gpus);
@@ -435,11 +493,12 @@ void describe_sweep(JsonMembers& members, const Points& points, std::size_t num_
             },
             [] { return json::integer().says("Memory of a GPU's slots."); });
   };
-  members.constant("format", "shardwright.experts.sweep/1")
-      .rows_by("points", points, describe_point);
+  members.constant("format", "shardwright.experts.sweep/1");
+  describe_stop(members, sweep.stop);
+  members.rows_by("points", sweep.points, describe_point);
 }
 
-std::string sweep_text(const ExpertProblem& problem, const Points& points,
+std::string sweep_text(std::size_t num_experts, const ExpertsSweep& sweep,
                        std::optional<std::int64_t> slot_bytes, std::size_t width) {
   const auto memory = [&](std::size_t slots) {
     return format_bytes(Bytes(static_cast<std::int64_t>(slots) * slot_bytes.value_or(0)));
@@ -451,9 +510,10 @@ std::string sweep_text(const ExpertProblem& problem, const Points& points,
                    {"no less than"},
                    {"memory of a GPU"}});
   if (!slot_bytes) table.hide(5);
+  const std::vector<ExpertsPoint>& points = sweep.points;
   for (const ExpertsPoint& point : points) {
     table.add_row({std::to_string(point.num_gpus), std::to_string(point.num_slots),
-                   std::to_string(point.num_slots - problem.num_experts()),
+                   std::to_string(point.num_slots - num_experts),
                    ratio(point.time, point.mean_time), ratio(point.bound, point.mean_time),
                    memory(point.num_slots / point.num_gpus)});
   }
@@ -473,11 +533,17 @@ std::string sweep_text(const ExpertProblem& problem, const Points& points,
           const bool b_is_enough = b.time <= 1.01 * best;
           return a_is_enough != b_is_enough ? a_is_enough : a.num_slots < b.num_slots;
         });
-    const std::size_t redundant = enough->num_slots - problem.num_experts();
+    const std::size_t redundant = enough->num_slots - num_experts;
     text += "On " + format_plural(points[i].num_gpus, "GPU") + ", " +
             format_plural(redundant, "redundant expert") + " reach within 1% of the best here" +
             (slot_bytes ? ", and take " + memory(redundant) : "") + "\n";
   }
+  if (sweep.left_out > 0) {
+    text += "Left out: " + format_plural(sweep.left_out, "pair") +
+            " of GPUs and slots that do not fit each other and the file\n";
+  }
+  if (sweep.stop != StopReason::kFinished)
+    text += "Stopped by " + std::string(text_of(sweep.stop)) + "; the last numbers are missing\n";
   return table.render(width) + "\n" + text;
 }
 
@@ -493,26 +559,29 @@ Result<Answer> answer(const ExpertsSweepRequest& request, const Watch& watch) {
     slots.push_back(static_cast<std::int64_t>(*document.machine.num_slots));
   if (gpus.empty()) return invalid_input("gpus", "the file does not say how many: give {gpus}");
   if (slots.empty()) return invalid_input("slots", "the file does not say how many: give {slots}");
-  // The loads alone, on one GPU; the sweep replaces GPUs and slots.
-  document.old.clear();
-  document.machine.num_gpus = static_cast<std::uint64_t>(gpus.front());
-  document.machine.num_slots.reset();
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedExperts loaded,
-                               load(request.input, std::move(document), {}, watch));
-  Result<Points> swept = sweep_experts(*loaded.problem, gpus, slots, loaded.options);
-  if (!swept.ok()) return request.input.loads.locate(swept.error());
-  const auto points = std::make_shared<const Points>(std::move(swept).value());
+  complete(document.machine, request.input, {});
+  document.machine.link_costs.clear();
+  const ExpertSpec spec = spec_of(document);
+  Result<ExpertsSweep> swept = sweep_experts(spec, gpus, slots, options_of(request.input, watch));
+  if (!swept.ok()) {
+    const std::string_view where = swept.error().where;
+    Error error = swept.error();
+    if (where == "/num_gpus" || where == "/num_slots")
+      error.where = where.substr(std::string_view("/num_").size());
+    return located(request.input, std::move(error));
+  }
+  const auto sweep = std::make_shared<const ExpertsSweep>(std::move(swept).value());
   Answer answer;
-  answer.write_json = [points, experts = loaded.problem->num_experts(),
+  answer.write_json = [sweep, experts = spec.num_experts,
                        slot_bytes = request.slot_bytes](const TextSink& sink) {
     JsonWriter json(sink);
     write_by(json,
-             [&](JsonMembers& members) { describe_sweep(members, *points, experts, slot_bytes); });
+             [&](JsonMembers& members) { describe_sweep(members, *sweep, experts, slot_bytes); });
     json.finish();
   };
-  answer.text = [points, problem = loaded.problem,
+  answer.text = [sweep, experts = spec.num_experts,
                  slot_bytes = request.slot_bytes](const TextForm& form) {
-    return sweep_text(*problem, *points, slot_bytes, form.width);
+    return sweep_text(experts, *sweep, slot_bytes, form.width);
   };
   answer.write_page =
       page_of("experts", answer.write_json, [text = answer.text] { return text({}); });
@@ -520,10 +589,7 @@ Result<Answer> answer(const ExpertsSweepRequest& request, const Watch& watch) {
 }
 
 JsonShape expert_sweep_shape() {
-  return shape_by([](JsonMembers& members) {
-           const Points points;
-           describe_sweep(members, points, 0, {});
-         })
+  return shape_by([](JsonMembers& members) { describe_sweep(members, {}, 0, {}); })
       .says("What `experts sweep` answers.");
 }
 

@@ -30,7 +30,10 @@ void describe_loads(ExpertLoads& input, Fields& fields, bool has_machine = true)
   describe_threads(input.threads, fields);
 }
 
-void describe_old(ExpertLoads& input, Fields& fields) {
+void describe_placed(ExpertLoads& input, Fields& fields) {
+  fields.document("link_costs", input.link_costs, "",
+                  "Costs of a token from GPU to GPU or from node to node: a matrix as JSON or CSV "
+                  "(default: the file's)");
   fields.document("old", input.old, "", "Placement in use, or a plan (default: the file's)");
 }
 
@@ -42,7 +45,7 @@ void describe_time_limit(ExpertLoads& input, Fields& fields) {
 
 void describe(ExpertsPlanRequest& request, Fields& fields) {
   describe_loads(request.input, fields);
-  describe_old(request.input, fields);
+  describe_placed(request.input, fields);
   fields.value("migration_weight", request.migration_weight, "LOAD",
                "Load of the busiest GPU that a move must save", decimal_number("", true));
   fields.count("max_moves", request.max_moves, "Most slots that get another expert", 0);
@@ -62,7 +65,7 @@ void describe(ExpertsVerifyRequest& request, Fields& fields) {
   describe_loads(request.input, fields);
   fields.document("plan", request.plan, "PLAN", "Plan that `experts plan` wrote (- = stdin)")
       .needed();
-  describe_old(request.input, fields);
+  describe_placed(request.input, fields);
 }
 
 void describe(ExpertsExplainRequest& request, Fields& fields) {

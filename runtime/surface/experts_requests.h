@@ -16,9 +16,10 @@ namespace shardwright::commands {
 // Loads, and what takes the place of the file's machine.
 struct ExpertLoads {
   Input loads;
-  Input old;  // placement in use, in place of the file's
+  Input old;         // placement in use, in place of the file's
+  Input link_costs;  // in place of the file's
   std::optional<std::uint64_t> gpus, nodes, slots, groups;
-  experts::Over over = experts::Over::kMean;
+  std::optional<experts::Over> over;  // absent = the plan's, or the mean
   std::optional<double> time_limit_s;
   int threads = 0;
 };

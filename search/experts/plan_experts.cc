@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
+#include "core/experts/link_cost.h"
 #include "core/experts/pair_bound.h"
 #include "search/experts/eplb.h"
+#include "search/experts/link_search.h"
 #include "search/experts/moves.h"
 #include "search/experts/pair_search.h"
 #include "search/experts/pool_search.h"
@@ -17,17 +20,25 @@ namespace {
 // time per slot of a GPU. Falling prices find the best moves first.
 constexpr std::array kMovePrices{0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0};
 
+// A layer within this relative distance of its bound is good enough. Half and twice as much change
+// the mean gap of the golden cases by less than 0.0002 percent points.
+constexpr double kEnough = 5e-5;
 constexpr std::size_t kLeastKicks = 4;
 constexpr std::size_t kMostKicks = 200;
 constexpr std::size_t kLeastPairMoves = 10'000;  // fewer find little
 constexpr std::size_t kLeastCounts = 300;        // as many ways take a tenth of a millisecond
 
+// A time within this relative distance of its bound is proved to be least. Differs from equality
+// by a few roundings of a sum.
+constexpr double kTight = 4 * kRounding;
+
 // What is known of a layer.
 struct LayerState {
   std::vector<Expert> slots;
   double time = 0;  // over windows, as the rules say
-  LayerBound bound;
-  bool bound_has_repeats = false;  // the bound holds for placements with repeats, too
+  std::optional<LayerBound> bound;
+  bool bound_has_repeats = false;  // the bound is that of placements with repeats
+  std::vector<Expert> mean_slots;  // the plan for the mean of all windows
   std::vector<LayerPoint> front;   // with an old placement
 };
 
@@ -44,8 +55,8 @@ class LayerPlanner {
         layer_(layer) {}
 
   LayerState plan() {
-    state_.bound = LayerBound{};
     search_mean();
+    state_.mean_slots = state_.slots;
     if (problem_.num_samples() > 1) search_windows();
     if (!rules_.terms.old.empty()) search_moves();
     return std::move(state_);
@@ -145,19 +156,16 @@ class LayerPlanner {
 
   void search_mean() {
     std::vector<Pool> pools;
-    GroupChoice groups;
-    const bool listed = mean_.keeps_groups() && lists_groups(mean_);
-    if (listed) groups = best_groups(mean_, 0, layer_);
-    state_.bound = layer_bound(mean_, 0, layer_, listed ? &groups : nullptr);
-    if (listed) {
-      for (const GroupSet set : groups.nodes)
-        pools.push_back(node_pool(mean_, 0, layer_, set));
-    } else {
+    const GroupChoice groups = best_groups(mean_, 0, layer_, is_stopped_);
+    state_.bound = layer_bound(mean_, 0, layer_, groups);
+    for (const GroupSet set : groups.nodes)
+      pools.push_back(node_pool(mean_, 0, layer_, set));
+    if (pools.empty()) {
       const auto experts = node_experts(eplb_);
       for (const std::vector<Expert>& node : experts)
         pools.push_back(expert_pool(mean_, 0, layer_, node, experts.size()));
     }
-    double target = state_.bound.value * (1 + rules_.best.enough);
+    double target = state_.bound->value * (1 + kEnough);
     Nodes nodes;
     for (std::size_t node = 0; node < pools.size(); ++node) {
       nodes.searches.emplace_back(search_pool(mean_, std::move(pools[node]), node));
@@ -177,8 +185,9 @@ class LayerPlanner {
     improve(eplb_);
     if (!has_repeats(mean_, state_.slots.data())) return;
     const ExpertProblem with_repeats = mean_.with_repeats();
-    state_.bound = layer_bound(with_repeats, 0, layer_);
-    state_.bound_has_repeats = true;
+    state_.bound =
+        layer_bound(with_repeats, 0, layer_, best_groups(with_repeats, 0, layer_, is_stopped_));
+    state_.bound_has_repeats = mean_.forbids_repeats();
     try_all(with_repeats);
   }
 
@@ -191,13 +200,13 @@ class LayerPlanner {
   // On GPUs of two slots, searches the numbers of replicas, and improves the bound.
   void search_pairs_of_layer() {
     if (mean_.slots_per_gpu() != 2 || mean_.keeps_groups() || !mean_.spec().gpu_speeds.empty() ||
-        mean_.num_slots() <= kMostTriedSlots)
+        mean_.num_slots() <= kMostTriedSlots || stop_())
       return;
     const std::size_t layers = mean_.num_layers();
     const std::size_t moves = rules_.best.effort * rules_.best.pair_moves / layers;
     const bool has_time = moves >= kLeastPairMoves;
     const Pool pool = layer_pool(mean_, 0, layer_);
-    if (has_time && state_.time > state_.bound.value * (1 + kRounding)) {
+    if (has_time && !is_tight()) {
       const auto counts = replica_counts(mean_, state_.slots.data());
       std::vector<std::int32_t> by_place;
       for (const Expert expert : pool.experts)
@@ -205,16 +214,17 @@ class LayerPlanner {
       const auto slots = search_pairs(pool, std::move(by_place), moves, key(0), stop_);
       if (!slots.empty()) improve(slots.data());
     }
-    if (state_.time <= state_.bound.value * (1 + kRounding)) return;
+    if (is_tight()) return;
     const std::size_t iterations =
         std::min(rules_.best.effort * rules_.best.pair_iterations / layers, kMostPairIterations);
     const double tight = state_.time * (1 - 2 * kRounding);
-    if (counts_refute(pool, tight, std::clamp(moves, kLeastCounts, kMostCounts)) ||
-        (has_time && pairs_refute(pool, tight, iterations))) {
+    if (counts_refute(pool, tight, std::clamp(moves, kLeastCounts, kMostCounts), is_stopped_) ||
+        (has_time && pairs_refute(pool, tight, iterations, is_stopped_))) {
       state_.bound = {tight, BoundRule::kPairs};
     } else if (has_time) {
-      const double bound = pairs_bound(pool, state_.bound.value, state_.time, iterations);
-      if (bound > state_.bound.value) state_.bound = {bound, BoundRule::kPairs};
+      const double bound =
+          pairs_bound(pool, state_.bound->value, state_.time, iterations, is_stopped_);
+      if (bound > state_.bound->value) state_.bound = {bound, BoundRule::kPairs};
     }
   }
 
@@ -222,7 +232,7 @@ class LayerPlanner {
   void improve(const Expert* slots) {
     Nodes nodes = nodes_at(mean_, slots);
     for (PoolSearch& search : nodes.searches)
-      search.descend(state_.bound.value, stop_);
+      search.descend(state_.bound->value, stop_);
     offer(mean_, nodes.slots());
   }
 
@@ -230,8 +240,9 @@ class LayerPlanner {
   void try_all(const ExpertProblem& problem) {
     if (problem.num_slots() > kMostTriedSlots || !lists_groups(problem)) return;
     std::uint64_t work = kTrialWork;
-    while (!stop_() && state_.time > state_.bound.value * (1 + kRounding)) {
-      Trial trial = place_layer_below(problem, 0, layer_, state_.time * (1 - kRounding), work);
+    while (!stop_() && !is_tight()) {
+      Trial trial =
+          place_layer_below(problem, 0, layer_, state_.time * (1 - kRounding), work, is_stopped_);
       if (trial.end == Trial::End::kOutOfWork) return;
       if (trial.end == Trial::End::kNone) {
         state_.bound = {state_.time, BoundRule::kTried};
@@ -240,6 +251,8 @@ class LayerPlanner {
       if (!offer(mean_, std::move(trial.slots))) return;
     }
   }
+
+  bool is_tight() const { return state_.time <= state_.bound->value * (1 + kTight); }
 
   // Goes on from the plan for the mean of all windows.
   void search_windows() {
@@ -260,13 +273,14 @@ class LayerPlanner {
       const std::size_t moves = count_layer_moves(problem_, slots.data(), old_slots());
       points.push_back({moves, time_of(problem_, slots.data()), std::move(slots)});
     };
-    add(align(problem_, state_.slots, old_slots()));
+    add(stop_() ? state_.slots : align(problem_, state_.slots, old_slots()));
     std::vector<Expert> start(old_slots(), old_slots() + problem_.num_slots());
     if (is_legal(start.data())) {
       add(start);
       Nodes nodes = nodes_at(problem_, start.data());
       const std::size_t per_node = start.size() / nodes.searches.size();
       for (const double price : kMovePrices) {
+        if (stop_()) break;
         for (std::size_t node = 0; node < nodes.searches.size(); ++node)
           nodes.searches[node].charge_moves(
               {old_slots() + node * per_node, price * points.back().time});
@@ -282,32 +296,26 @@ class LayerPlanner {
   const PlanRules& rules_;
   const Expert* eplb_;
   StopCheck stop_;
+  IsStopped is_stopped_ = [this] { return stop_(); };
   std::size_t layer_;
   LayerState state_;
 };
 
-// Bounds of layers with several windows, and of layers whose placement has repeats although the
-// bound excludes them.
+// Sets the bounds of layers that have none, and of layers whose placement has repeats although the
+// bound excludes them, or none although it allows them.
 void bound_layers(const ExpertProblem& all, const PlanTerms& terms, std::vector<LayerState>& layers,
-                  const Placement& placement, Executor& executor) {
+                  const Placement& placement, Executor& executor, const Budget& budget) {
   const std::size_t worst = worst_window(all, busiest_times(all, placement));
   executor.parallel_for(
       layers.size(), RangeSizes(1), [&](unsigned, std::size_t begin, std::size_t end) {
         for (std::size_t layer = begin; layer < end; ++layer) {
           LayerState& state = layers[layer];
           const ExpertProblem problem = layer_problem(all, terms, layer, state.slots.data());
-          if (all.num_samples() == 1) {
-            if (!state.bound_has_repeats && has_repeats(all, state.slots.data()))
-              state.bound = layer_bound(problem, 0, layer);
+          const bool has_repeats = problem.forbids_repeats() != all.forbids_repeats();
+          if (state.bound && all.num_samples() == 1 && state.bound_has_repeats == has_repeats)
             continue;
-          }
-          double value = 0;
-          for (std::size_t sample = 0; sample < all.num_samples(); ++sample) {
-            if (terms.over == Over::kWorst && sample != worst) continue;
-            value += layer_bound(problem, sample, layer).value;
-          }
-          if (terms.over == Over::kMean) value /= static_cast<double>(all.num_samples());
-          state.bound = {value, BoundRule::kWindows};
+          state.bound = windows_bound(problem, layer, terms.over, worst,
+                                      [&] { return budget.interrupted().has_value(); });
         }
       });
 }
@@ -321,11 +329,11 @@ Placement joined(const std::vector<LayerState>& layers) {
 
 // Completes a plan from the placements and bounds of its layers.
 PlannedExperts finish(const ExpertProblem& problem, const PlanRules& rules,
-                      std::vector<LayerState> layers, Executor& executor) {
+                      std::vector<LayerState> layers, Executor& executor, const Budget& budget) {
   PlannedExperts planned;
   ExpertPlan& plan = planned.plan;
   Placement placement = joined(layers);
-  bound_layers(problem, rules.terms, layers, placement, executor);
+  bound_layers(problem, rules.terms, layers, placement, executor, budget);
   const std::vector<double> busiest = busiest_times(problem, placement);
   const std::size_t worst = worst_window(problem, busiest);
   plan.max_load = over_windows(problem, busiest, rules.terms.over, worst);
@@ -335,67 +343,100 @@ PlannedExperts finish(const ExpertProblem& problem, const PlanRules& rules,
   plan.proven_optimal = rules.terms.migration_weight == 0 || plan.moved == 0;
   for (std::size_t layer = 0; layer < problem.num_layers(); ++layer) {
     plan.objective += plan.max_load[layer];
-    const double bound = std::min(layers[layer].bound.value, plan.max_load[layer]);
+    const double bound = std::min(layers[layer].bound->value, plan.max_load[layer]);
     // A bound within rounding of the load is the load. Refuted pairs are refuted at their value
     // only.
-    const bool is_tight = plan.max_load[layer] <= bound * (1 + 4 * kRounding);
-    const bool is_exact = layers[layer].bound.rule == BoundRule::kPairs;
+    const bool is_tight = plan.max_load[layer] <= bound * (1 + kTight);
+    const bool is_exact = layers[layer].bound->rule == BoundRule::kPairs;
     plan.lower_bound.push_back(is_tight && !is_exact ? plan.max_load[layer] : bound);
-    plan.rules.push_back(layers[layer].bound.rule);
+    plan.rules.push_back(layers[layer].bound->rule);
     plan.proven_optimal = plan.proven_optimal && is_tight;
   }
+  plan.link_cost = link_cost(problem, placement);
   plan.placement = std::move(placement);
   planned.terms = rules.terms;
+  planned.stop = budget.interrupted().value_or(StopReason::kFinished);
   return planned;
 }
 
 }  // namespace
 
-PlannedExperts plan_eplb(const ExpertProblem& problem, const PlanRules& rules, Executor& executor) {
+PlannedExperts plan_eplb(const ExpertProblem& problem, const PlanRules& rules, Executor& executor,
+                         const Budget& budget) {
   std::vector<LayerState> layers(problem.num_layers());
   PlanRules all = rules;
   all.terms.eplb = place_eplb(problem, executor);
-  const Placement& placement = all.terms.eplb;
-  executor.parallel_for(layers.size(), RangeSizes(4),
-                        [&](unsigned, std::size_t begin, std::size_t end) {
-                          for (std::size_t layer = begin; layer < end; ++layer) {
-                            const Expert* slots = placement.data() + layer * problem.num_slots();
-                            if (problem.num_samples() == 1)
-                              layers[layer].bound = layer_bound(problem, 0, layer);
-                            layers[layer].slots.assign(slots, slots + problem.num_slots());
-                          }
-                        });
-  return finish(problem, all, std::move(layers), executor);
+  const Expert* slots = all.terms.eplb.data();
+  for (LayerState& layer : layers) {
+    layer.slots.assign(slots, slots + problem.num_slots());
+    slots += problem.num_slots();
+  }
+  return finish(problem, all, std::move(layers), executor, budget);
 }
 
 namespace {
 
-// For the worst window, layers are searched one by one for their own worst windows. Returns to the
-// plan for the mean where this makes the worst window better.
-void settle_worst(const ExpertProblem& problem, const std::vector<LayerState>& mean,
+// For the worst window, layers are searched one by one for their own worst windows. Begins with
+// EPLB's placement, the plan for the mean or the searched one, whichever is best as a whole; then
+// takes the layers of the others as long as the worst window of all layers becomes better.
+void settle_worst(const ExpertProblem& problem, const Placement& eplb,
                   std::vector<LayerState>& layers) {
-  const auto worst_time = [&](const std::vector<double>& busiest) {
-    const std::size_t worst = worst_window(problem, busiest);
-    double sum = 0;
-    for (std::size_t layer = 0; layer < problem.num_layers(); ++layer)
-      sum += busiest[worst * problem.num_layers() + layer];
-    return sum;
-  };
-  const std::vector<double> searched = busiest_times(problem, joined(layers));
-  std::vector<double> busiest = busiest_times(problem, joined(mean));
-  double best = worst_time(busiest);
-  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    std::vector<double> next = busiest;
-    for (std::size_t i = layer; i < next.size(); i += problem.num_layers())
-      next[i] = searched[i];
-    const double time = worst_time(next);
-    if (time <= best) {
-      best = time;
-      busiest = std::move(next);
-    } else {
-      layers[layer] = mean[layer];
-    }
+  const std::size_t size = problem.num_slots();
+  std::array<Placement, 3> plans{eplb, {}, joined(layers)};
+  for (const LayerState& layer : layers)
+    plans[1].insert(plans[1].end(), layer.mean_slots.begin(), layer.mean_slots.end());
+  std::array<std::vector<double>, 3> busiest;  // [windows][layers]
+  std::vector<double> sums;                    // by window
+  double best = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    busiest[i] = busiest_times(problem, plans[i]);
+    std::vector<double> of_plan;
+    for (auto at = busiest[i].begin(); at != busiest[i].end();
+         at += static_cast<std::ptrdiff_t>(layers.size()))
+      of_plan.push_back(std::accumulate(at, at + static_cast<std::ptrdiff_t>(layers.size()), 0.0));
+    const double time = *std::max_element(of_plan.begin(), of_plan.end());
+    if (i > 0 && time >= best) continue;
+    best = time;
+    first = i;
+    sums = of_plan;
   }
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    std::size_t chosen = first;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      std::vector<double> next = sums;
+      for (std::size_t window = 0; window < next.size(); ++window) {
+        const std::size_t at = window * layers.size() + layer;
+        next[window] += busiest[i][at] - busiest[chosen][at];
+      }
+      const double time = *std::max_element(next.begin(), next.end());
+      if (time >= best) continue;
+      best = time;
+      chosen = i;
+      sums = std::move(next);
+    }
+    const Expert* slots = plans[chosen].data() + layer * size;
+    layers[layer].slots.assign(slots, slots + size);
+  }
+}
+
+// The second objective, where there is one.
+void lower_link_costs(const ExpertProblem& problem, const PlanTerms& terms,
+                      std::vector<LayerState>& layers, Executor& executor, const Budget& budget) {
+  if (problem.spec().link_costs.empty()) return;
+  const LinkTable links(problem);
+  executor.parallel_for(
+      layers.size(), RangeSizes(1), [&](unsigned, std::size_t begin, std::size_t end) {
+        StopCheck stop(budget);
+        for (std::size_t layer = begin; layer < end; ++layer) {
+          Expert* slots = layers[layer].slots.data();
+          const Expert* old =
+              terms.old.empty() ? nullptr : terms.old.data() + layer * problem.num_slots();
+          lower_link_cost(layer_problem(problem, terms, layer, slots), links, layer, old, slots,
+                          stop);
+          if (old != nullptr) keep_slots(problem, slots, old);
+        }
+      });
 }
 
 }  // namespace
@@ -406,19 +447,13 @@ PlannedExperts plan_best(const ExpertProblem& problem, const PlanRules& rules, E
   all.terms.eplb = place_eplb(problem, executor);
   const ExpertProblem mean = problem.mean_window();
   std::vector<LayerState> layers(problem.num_layers());
-  const auto plan_layers = [&](const ExpertProblem& of, std::vector<LayerState>& out) {
-    executor.parallel_for(layers.size(), RangeSizes(1),
-                          [&](unsigned, std::size_t begin, std::size_t end) {
-                            for (std::size_t layer = begin; layer < end; ++layer)
-                              out[layer] = LayerPlanner(of, mean, all, budget, layer).plan();
-                          });
-  };
-  plan_layers(problem, layers);
-  if (problem.num_samples() > 1 && rules.terms.over == Over::kWorst && rules.terms.old.empty()) {
-    std::vector<LayerState> mean_layers(problem.num_layers());
-    plan_layers(mean, mean_layers);
-    settle_worst(problem, mean_layers, layers);
-  }
+  executor.parallel_for(layers.size(), RangeSizes(1),
+                        [&](unsigned, std::size_t begin, std::size_t end) {
+                          for (std::size_t layer = begin; layer < end; ++layer)
+                            layers[layer] = LayerPlanner(problem, mean, all, budget, layer).plan();
+                        });
+  if (problem.num_samples() > 1 && rules.terms.over == Over::kWorst && rules.terms.old.empty())
+    settle_worst(problem, all.terms.eplb, layers);
   std::vector<MovesPoint> front;
   if (!rules.terms.old.empty()) {
     std::vector<std::vector<LayerPoint>> fronts;
@@ -428,9 +463,9 @@ PlannedExperts plan_best(const ExpertProblem& problem, const PlanRules& rules, E
     for (std::size_t layer = 0; layer < layers.size(); ++layer)
       layers[layer].slots = fronts[layer][chosen[layer]].slots;
   }
-  PlannedExperts planned = finish(problem, all, std::move(layers), executor);
+  lower_link_costs(problem, all.terms, layers, executor, budget);
+  PlannedExperts planned = finish(problem, all, std::move(layers), executor, budget);
   planned.front = std::move(front);
-  planned.stop = budget.interrupted().value_or(StopReason::kFinished);
   return planned;
 }
 

@@ -17,13 +17,10 @@ namespace shardwright::experts {
 
 // Tuning numbers of best mode.
 struct BestParameters {
-  // A layer within this relative distance of its bound is good enough. Placements reach 1e-4 soon,
-  // and 1e-5 with twice the work.
-  double enough = 5e-5;
   // Work for all layers together, so that a plan of many layers takes about 10 ms on two cores.
   std::size_t effort = 1;               // factor of all numbers below
   std::size_t slots_kicked = 100'000;   // kicks of a layer or node times its slots
-  std::size_t window_kicks = 1;         // of a layer or node with several windows
+  std::size_t window_kicks = 2;         // of a layer or node with several windows
   std::size_t pair_moves = 240'000;     // moves of replicas on GPUs of two slots
   std::size_t pair_iterations = 4'000;  // subgradient steps of pairs_bound()
 };
@@ -49,7 +46,8 @@ struct PlannedExperts {
 };
 
 // Returns EPLB's plan with its bounds.
-PlannedExperts plan_eplb(const ExpertProblem& problem, const PlanRules& rules, Executor& executor);
+PlannedExperts plan_eplb(const ExpertProblem& problem, const PlanRules& rules, Executor& executor,
+                         const Budget& budget = Budget());
 
 // Searches every layer: a greedy placement, local search with kicks, EPLB's placement where that is
 // better, and all placements where a layer is small. With several windows, goes on from

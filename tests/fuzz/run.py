@@ -18,9 +18,9 @@ import tarfile
 HERE = pathlib.Path(__file__).resolve().parent
 # Keys and values that each target's inputs have.
 WORDS = {"instance": ["operators"], "graph": ["operators"], "paths": ["operators"], "aten": ["aten"],
-         "program": ["program"], "redistribute": ["redistribution"], "transfer": ["redistribution"],
-         "request": ["command", "embedding", "operators", "program", "redistribution"],
-         "command": ["command", "embedding", "operators", "program", "redistribution"]}
+         "experts": ["experts"], "program": ["program"], "redistribute": ["redistribution"], "transfer": ["redistribution"],
+         "request": ["command", "embedding", "experts", "operators", "program", "redistribution"],
+         "command": ["command", "embedding", "experts", "operators", "program", "redistribution"]}
 # A run that takes longer is a hang. Inputs are short, so that each run takes milliseconds.
 LIMITS = ["-timeout=10", "-rss_limit_mb=3000", "-malloc_limit_mb=2000", "-max_len=16384"]
 

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -15,6 +16,11 @@ try:
     import numpy
 except ImportError:
     numpy = None
+
+try:
+    import torch
+except ImportError:
+    torch = None
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "samples/data/experts.json"
@@ -88,6 +94,104 @@ class Experts(unittest.TestCase):
         recorded = {"logical_count": LOADS}
         self.assertEqual(experts.plan(recorded, gpus=8, slots=16).data["physical_to_logical"], wanted)
 
+    def test_separators_and_records(self):
+        rows = [[600, 560, 120, 120.5], [1, 2, 3, 4]]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "loads.csv"
+            wanted = experts.plan(rows, gpus=2, slots=6).data
+            for separator in (",", ";", "\t", " ", "  ", ", ", " ;\t"):
+                path.write_text("\ufeff" + "\r\n".join(separator.join(map(str, row)) for row in rows), encoding="utf-8")
+                self.assertEqual(experts.plan(path, gpus=2, slots=6).data, wanted, repr(separator))
+            # SGLang's record of March 2025, one per rank; dense layers are missing.
+            path.write_text("layer_id,expert_id,count\n1,0,500\n1,3,120.5\n1,2,120\nlayer_id,expert_id,count\n1,0,100\n"
+                            "1,1,560\n")
+            self.assertEqual(experts.plan(path, gpus=2, slots=6).data["max_load"],
+                             experts.plan([[0] * 4, rows[0]], gpus=2, slots=6).data["max_load"])
+            log = ("INFO EPLB step: 5 for model m: avg_tokens=3.50, max_tokens=7, balancedness=0.5000")
+            for text, place in (("1,5;2,5", "1,5"), ("1,,2", '""'), ("1,2,", '""'), ("1 2\n1 2 3", "line 2"), ("a,b", '"a"'),
+                                ("layer_id,expert_id,count\n1,2", "line 2"), (log, "no counts"),
+                                ("layer_id,expert_id,count\n1000000,1000000,1", "2^26"), ("", "/loads")):
+                path.write_text(text)
+                with self.subTest(text), self.assertRaises(shardwright.InvalidInputError) as caught:
+                    experts.plan(path, gpus=1)
+                self.assertIn(place, str(caught.exception))
+
+    def test_link_costs(self):
+        loads = random_loads(9, 3, 16)
+        costs = [[0, 1], [1, 0]]
+        machine = {"gpus": 8, "nodes": 2, "slots": 24}
+        plain = experts.plan(loads, **machine)
+        plan = experts.plan(loads, link_costs=costs, **machine)
+        self.assertLessEqual(plan.objective, plain.objective * (1 + 1e-9))
+        self.assertLess(plan.data["link_cost"], plan.data["link_cost_before"])
+        self.assertIn("link cost", str(plan))
+        check = {"nodes": 2, "gpus": 8, "slots": 24}
+        self.assertTrue(experts.verify(loads, plan, link_costs=costs, **check).verified)
+        for forged, given in ((plan.data, None), (plain.data, costs), ({**plan.data, "link_cost": 1.0}, costs),
+                              ({**plan.data, "link_cost_before": 1.0}, costs), (plan.data, [[0, 2], [1, 0]])):
+            self.assertFalse(experts.verify(loads, forged, link_costs=given, **check).verified)
+        compat = experts.plan(loads, link_costs=costs, mode="compat", **machine)
+        self.assertEqual(compat.data["link_cost"], plan.data["link_cost_before"])
+        document = {"format": "shardwright.experts/1", "loads": loads, "num_gpus": 8, "num_nodes": 2, "num_slots": 24,
+                    "link_costs": costs, "origins": [1, 1, 1, 1, 0, 0, 0, 0]}
+        plan = experts.plan(document)
+        self.assertLess(plan.data["link_cost"], plan.data["link_cost_before"])
+        self.assertTrue(experts.verify(document, plan).verified)
+        for member, value in (("link_costs", [[0, 1, 1]]), ("link_costs", [[0, -1], [1, 0]]), ("origins", [1]),
+                              ("origins", [0] * 8)):
+            with self.assertRaises(shardwright.InvalidInputError) as caught:
+                experts.plan({**document, member: value})
+            self.assertIn(member, str(caught.exception))
+
+    def test_windows_and_speeds(self):
+        windows = [random_loads(seed, 2, 12) for seed in (1, 2, 3)]
+        for over in ("mean", "worst"):
+            plan = experts.plan(windows, gpus=4, slots=16, over=over)
+            self.assertTrue(experts.verify(windows, plan, over=over).verified)
+            other = {"mean": "worst", "worst": "mean"}[over]
+            with self.assertRaises(shardwright.InvalidInputError) as caught:
+                experts.verify(windows, plan, over=other)
+            self.assertIn("over", str(caught.exception))
+            self.assertFalse(experts.verify(windows, {**plan.data, "over": other}).verified)
+            rules = ["mean"] * 2
+            self.assertFalse(experts.verify(windows, {**plan.data, "bound_rules": rules}).verified)
+        # The second window is the worst one, and its hottest expert is the third.
+        drift = [[[9, 3, 2, 1]], [[10, 20, 300, 50]]]
+        layer = experts.explain(drift, gpus=2, slots=6, over="worst").data["layers"][0]
+        self.assertEqual((layer["hottest_expert"], round(layer["share_of_load"], 4)), (2, round(300 / 380, 4)))
+        layer = experts.explain({"format": "shardwright.experts/1", "loads": [[6, 1]], "num_gpus": 2,
+                                 "gpu_speeds": [1, 2]}).data["layers"][0]
+        # The mean is 7 / 3; the large expert is on the fast GPU, where it takes 3.
+        self.assertAlmostEqual(layer["largest_share"], 9 / 7)
+        self.assertAlmostEqual(layer["busiest"], 9 / 7)
+
+    def test_sweep_takes_the_gpus_of_each_row(self):
+        swept = experts.sweep([[4, 3, 2, 1]], gpus="3..8:1", slots=[8, 12], nodes=4)
+        self.assertEqual([(point["num_gpus"], point["num_slots"]) for point in swept.data["points"]],
+                         [(4, 8), (4, 12), (8, 8)])
+        self.assertIn("Left out: 9 pairs", str(swept))
+        stopped = experts.sweep(random_loads(1, 40, 256), gpus="8..64:8", slots="256..1024:64", time_limit=0)
+        self.assertEqual((len(stopped.data["points"]), stopped.data["stop"]), (1, "time_limit"))
+
+    def test_shapes_of_placements(self):
+        loads = [[1, 2], [3, 4], [5, 6]]
+        plan = experts.plan(loads, gpus=2, slots=2).data
+        turned = [[0, 1, 0], [1, 0, 1]]
+        for old in (turned, {"shape": [2, 3], "int32": "A" * 32}, {"shape": [6], "int32": "A" * 32}):
+            with self.assertRaises(shardwright.InvalidInputError) as caught:
+                experts.plan(loads, gpus=2, slots=2, old=old)
+            self.assertIn("/old", str(caught.exception))
+        self.assertFalse(experts.verify(loads, {**plan, "physical_to_logical": turned}).verified)
+
+    def test_a_stop_is_heard_at_once(self):
+        for layers, count, slots, gpus in ((58, 256, 288, 144), (94, 512, 576, 64)):
+            loads = random_loads(1, layers, count)
+            begin = time.perf_counter()
+            plan = experts.plan(loads, gpus=gpus, slots=slots, effort=1_000_000, time_limit=0.2)
+            took = time.perf_counter() - begin
+            self.assertEqual(plan.data["stop"], "time_limit")
+            self.assertLess(took, 2.0)  # 0.2 s; the rest is reading, writing, and a busy machine
+
     def test_bad_input_is_named(self):
         for request, place in (({"loads": [[1, 2], [3]]}, "/loads/1"), ({"loads": [[1, -2]]}, "/loads/0/1"),
                                ({"loads": [[1, 2]], "slots": 3, "gpus": 2}, "slots"),
@@ -130,6 +234,40 @@ class Experts(unittest.TestCase):
 
 @unittest.skipIf(numpy is None, "needs NumPy")
 class Arrays(unittest.TestCase):
+    def test_files_of_arrays(self):
+        loads = numpy.array(random_loads(4, 2, 6), dtype="int32")
+        placement = numpy.array([[0, 1, 2, 3, 4, 5, 0, 1], [5, 4, 3, 2, 1, 0, 5, 5]])
+        physical = numpy.stack([loads[layer, placement[layer]] for layer in range(2)])
+        counts = numpy.stack([loads[layer] * numpy.bincount(placement[layer]) for layer in range(2)])
+        nothing = numpy.zeros((1, 2, 6), dtype="int32")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "loads.npy"
+            numpy.save(path, loads)
+            self.assertEqual(experts.plan(path, gpus=2).data, experts.plan(loads, gpus=2).data)
+            path = Path(folder) / "loads.npz"
+            for members, wanted in (({"any": loads}, loads), ({"loads": loads, "other": counts}, loads),
+                                    # SGLang's recorder in mode "stat": windows that it did not reach are zero.
+                                    ({"logical_count": numpy.concatenate([loads[None], nothing])}, loads[None]),
+                                    # vLLM's EPLB state: [windows, layers, slots].
+                                    ({"expert_load_window": physical[None], "physical_to_logical_map": placement},
+                                     counts[None])):
+                numpy.savez(path, **members)
+                self.assertEqual(experts.read_loads(path).tolist(), wanted.tolist())
+            numpy.savez(path, a=loads, b=loads)
+            with self.assertRaises(ValueError):
+                experts.plan(path, gpus=2)
+            if torch is None:
+                return
+            path = Path(folder) / "record.pt"
+            torch.save({"rank": 0, "logical_count": torch.from_numpy(loads)[None],
+                        "average_utilization_rate_over_window": None}, path)
+            self.assertEqual(experts.read_loads(path).tolist(), [loads.tolist()])
+            # In mode "per_pass": a record per forward pass and rank.
+            records = [{"forward_pass_id": step, "rank": rank, "gatherer_key": "primary",
+                        "global_physical_count": torch.from_numpy(physical) * step} for step in (1, 2) for rank in (0, 1)]
+            torch.save({"records": records, "last_physical_to_logical_map": torch.from_numpy(placement)}, path)
+            self.assertEqual(experts.read_loads(path).tolist(), [(2 * counts).tolist(), (4 * counts).tolist()])
+
     def test_arrays_give_what_lists_give(self):
         loads = random_loads(4, 3, 24)
         listed = experts.plan(loads, gpus=4, slots=32)

@@ -1,5 +1,6 @@
 #include "runtime/io/experts/experts_json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -91,14 +92,26 @@ Status read_loads(JsonValue value, ExpertSpec& spec) {
   return {};
 }
 
-Status read_slots(JsonValue value, Placement& out) {
+Result<std::vector<double>> read_square(JsonValue value) {
+  std::vector<double> numbers;
+  std::size_t width = 0;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_rows(value, numbers, width, [](JsonValue of) { return of.number(); }));
+  if (value.size() != width) return value.error("must have as many rows as columns");
+  return numbers;
+}
+
+Status read_slots(JsonValue value, PlacementRows& out) {
   if (value.is_object()) {
     std::vector<std::uint64_t> shape;
-    SHARDWRIGHT_ASSIGN_OR_RETURN(out, read_packed<Expert>(value, "int32", shape));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(out.slots, read_packed<Expert>(value, "int32", shape));
+    if (shape.size() != 2) return value.error("must have two dimensions, layers and slots");
+    out.num_layers = shape[0];
     return {};
   }
+  out.num_layers = value.size();
   std::size_t width = 0;
-  return read_rows(value, out, width, [](JsonValue of) -> Result<Expert> {
+  return read_rows(value, out.slots, width, [](JsonValue of) -> Result<Expert> {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t expert, of.integer());
     if (expert < 0 || expert > std::numeric_limits<Expert>::max())
       return of.error("must be the number of an expert");
@@ -133,6 +146,20 @@ void describe_file(JsonMembers& members, ExpertsDocument& document) {
   describe_machine(members, document.machine);
   members
       .optional_with(
+          "link_costs",
+          [&](JsonValue value) -> Status {
+            SHARDWRIGHT_ASSIGN_OR_RETURN(document.machine.link_costs, read_square(value));
+            return {};
+          },
+          [] {
+            return rows_shape(json::number())
+                .says(
+                    "Of a token from GPU to GPU, or from node to node. Among equally fast "
+                    "placements, one with the least tokens times cost is chosen.");
+          })
+      .optional("origins", document.machine.origins,
+                "Tokens that begin on each GPU, relative; equally many if left out.")
+      .optional_with(
           "old", [&](JsonValue value) { return read_slots(value, document.old); },
           [] {
             return json::one_of({rows_shape(json::natural()), packed_shape("int32")})
@@ -141,37 +168,116 @@ void describe_file(JsonMembers& members, ExpertsDocument& document) {
       .ignore({"note"});
 }
 
-// Reads numbers separated by commas or blanks, a line per layer; lines from # on are comments.
+// Windows that SGLang's recorder had room for and did not record.
+void drop_empty_windows(ExpertSpec& spec) {
+  const auto size = static_cast<std::ptrdiff_t>(spec.num_layers * spec.num_experts);
+  std::vector<double> kept;
+  for (auto at = spec.loads.begin(); at != spec.loads.end(); at += size) {
+    if (std::any_of(at, at + size, [](double load) { return load != 0; }))
+      kept.insert(kept.end(), at, at + size);
+  }
+  if (kept.empty()) return;
+  spec.num_samples = kept.size() / static_cast<std::size_t>(size);
+  spec.loads = std::move(kept);
+}
+
+Error csv_error(std::size_t line, const std::string& message) {
+  return invalid_input("line " + std::to_string(line), message);
+}
+
+// Reads the numbers of a line: between semicolons if there are any, else between commas, else
+// between blanks and tabs.
+Result<std::vector<double>> read_line(std::string_view row, std::size_t line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const auto trimmed = [](std::string_view text) {
+    text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+    return text.substr(std::min(text.find_first_not_of(kBlanks), text.size()));
+  };
+  row = trimmed(row);
+  const bool has_semicolons = row.find(';') != std::string_view::npos;
+  const bool has_commas = row.find(',') != std::string_view::npos;
+  const std::string_view separators = has_semicolons ? ";" : has_commas ? "," : kBlanks;
+  std::vector<double> numbers;
+  for (bool is_last = row.empty(); !is_last;) {
+    const std::size_t end = std::min(row.find_first_of(separators), row.size());
+    const std::string_view field = trimmed(row.substr(0, end));
+    is_last = end == row.size();
+    row.remove_prefix(std::min(end + 1, row.size()));
+    if (separators == kBlanks) row = trimmed(row);
+    double number = 0;
+    const auto [rest, error] = std::from_chars(field.data(), field.data() + field.size(), number);
+    if (error != std::errc() || rest != field.data() + field.size()) {
+      return csv_error(line, "\"" + std::string(field.substr(0, 40)) +
+                                 "\" is no number; put commas, semicolons, tabs or blanks between "
+                                 "numbers, and a point before decimals");
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// Reads SGLang's record: a layer, an expert and a count per line. Counts of several ranks add up.
+Status take_count(const std::vector<double>& row, std::size_t line,
+                  std::vector<std::vector<double>>& counts) {
+  constexpr double kMost = 1 << 20;
+  const auto is_index = [&](double value) {
+    return value >= 0 && value < kMost && value == std::floor(value);
+  };
+  if (row.size() != 3 || !is_index(row[0]) || !is_index(row[1]))
+    return csv_error(line, "must have a layer, an expert and a count");
+  const auto layer = static_cast<std::size_t>(row[0]);
+  const auto expert = static_cast<std::size_t>(row[1]);
+  if (counts.size() <= layer) counts.resize(layer + 1);
+  if (counts[layer].size() <= expert) counts[layer].resize(expert + 1);
+  counts[layer][expert] += row[2];
+  return {};
+}
+
+// Reads a line per layer, or SGLang's record. Lines from # on are comments.
 Result<ExpertsDocument> read_csv(std::string_view text) {
+  constexpr std::string_view kRecord = "layer_id,expert_id,count";
+  constexpr std::size_t kMostNumbers = std::size_t{1} << 26;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark)
+    text.remove_prefix(kByteOrderMark.size());
   ExpertsDocument document;
   ExpertSpec& spec = document.spec;
+  bool is_record = false;
+  std::vector<std::vector<double>> rows;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view row = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     row = row.substr(0, row.find('#'));
-    std::size_t numbers = 0;
-    for (;;) {
-      const std::size_t begin = row.find_first_not_of(", \t\r");
-      if (begin == std::string_view::npos) break;
-      row.remove_prefix(begin);
-      double load = 0;
-      const auto [rest, error] = std::from_chars(row.data(), row.data() + row.size(), load);
-      if (error != std::errc()) {
-        return invalid_input("line " + std::to_string(line),
-                             "must have a number per expert, separated by commas");
-      }
-      row.remove_prefix(static_cast<std::size_t>(rest - row.data()));
-      spec.loads.push_back(load);
-      ++numbers;
+    if (row.find("balancedness=") != std::string_view::npos) {
+      return csv_error(line,
+                       "this log has no counts of experts; save vLLM's expert_load_window and "
+                       "physical_to_logical_map as .npz and plan in Python");
     }
-    if (numbers == 0) continue;
-    if (spec.num_layers++ == 0) spec.num_experts = numbers;
-    if (numbers != spec.num_experts) {
-      return invalid_input("line " + std::to_string(line), "has " + std::to_string(numbers) +
-                                                               " numbers; the first layer has " +
-                                                               std::to_string(spec.num_experts));
+    if (row.substr(0, kRecord.size()) == kRecord && (is_record || rows.empty())) {
+      is_record = true;
+      continue;
     }
+    SHARDWRIGHT_ASSIGN_OR_RETURN(std::vector<double> numbers, read_line(row, line));
+    if (numbers.empty()) continue;
+    if (is_record) {
+      SHARDWRIGHT_RETURN_IF_ERROR(take_count(numbers, line, rows));
+      continue;
+    }
+    if (!rows.empty() && numbers.size() != rows[0].size()) {
+      return csv_error(line, "has " + std::to_string(numbers.size()) +
+                                 " numbers; the first layer has " + std::to_string(rows[0].size()));
+    }
+    rows.push_back(std::move(numbers));
+  }
+  spec.num_layers = rows.size();
+  for (const std::vector<double>& row : rows)
+    spec.num_experts = std::max(spec.num_experts, row.size());
+  if (is_record && spec.num_layers > kMostNumbers / std::max<std::size_t>(1, spec.num_experts))
+    return invalid_input("", "layers times experts may be 2^26");
+  for (std::vector<double>& row : rows) {
+    row.resize(spec.num_experts);
+    spec.loads.insert(spec.loads.end(), row.begin(), row.end());
   }
   return document;
 }
@@ -195,6 +301,7 @@ Result<ExpertsDocument> read_experts(std::string_view text) {
     SHARDWRIGHT_RETURN_IF_ERROR(read_loads(root, document.spec));
   } else if (const auto counts = root.find("logical_count")) {
     SHARDWRIGHT_RETURN_IF_ERROR(read_loads(*counts, document.spec));
+    drop_empty_windows(document.spec);
   } else {
     SHARDWRIGHT_RETURN_IF_ERROR(
         read_by(root, [&](JsonMembers& members) { describe_file(members, document); }));
@@ -202,15 +309,25 @@ Result<ExpertsDocument> read_experts(std::string_view text) {
   return document;
 }
 
-Result<Placement> read_placement(std::string_view text) {
+Result<PlacementRows> read_placement(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument file, JsonDocument::parse(text));
   JsonValue value = file.root();
   for (const std::string_view key : {"physical_to_logical", "physical_to_logical_map"}) {
     if (const auto found = file.root().find(key)) value = *found;
   }
-  Placement placement;
+  PlacementRows placement;
   SHARDWRIGHT_RETURN_IF_ERROR(read_slots(value, placement));
   return placement;
+}
+
+Result<std::vector<double>> read_link_costs(std::string_view text) {
+  if (is_json(text)) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument file, JsonDocument::parse(text));
+    return read_square(file.root());
+  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(ExpertsDocument rows, read_csv(text));
+  if (rows.spec.num_layers == rows.spec.num_experts) return std::move(rows.spec.loads);
+  return invalid_input("", "must have as many rows as columns");
 }
 
 namespace {
@@ -234,6 +351,7 @@ void describe_values(JsonMembers& members, ExpertPlanDocument& document) {
                 "Sum of max_load, and migration_weight per moved slot.")
       .required("moved", plan.moved, "Slots whose expert was not on their GPU before.")
       .required("proven_optimal", plan.proven_optimal)
+      .optional("link_cost", document.link_cost, "Tokens times link costs, if there are any.")
       .word("over", document.over, "way to compare windows", kOverNames)
       .optional("migration_weight", document.migration_weight, "Time per moved slot.");
   describe_machine(members, document.machine);
@@ -253,7 +371,7 @@ JsonShape placement_shape() {
       .says("Expert per layer and slot. GPU g has slots g*S/G to (g+1)*S/G - 1.");
 }
 
-// What a plan is compared with; verify recomputes plans from the placement and ignores these.
+// What a plan is compared with.
 void describe_comparison(JsonMembers& members, const ExpertsAnswer& answer) {
   const auto number = [](double value) { return [value](JsonWriter& json) { json.value(value); }; };
   members
@@ -261,6 +379,8 @@ void describe_comparison(JsonMembers& members, const ExpertsAnswer& answer) {
                   [] { return figure("Time of the old placement."); })
       .shown("eplb_time", answer.eplb_time, "Time of EPLB's placement.")
       .shown("mean_time", answer.mean_time, "Time if all GPUs were equally busy.")
+      .shown("link_cost_before", answer.link_cost_before,
+             "The same of the old placement, or of EPLB's.")
       .written_if(
           !answer.planned.front.empty(), "front",
           [&](JsonWriter& json) {
@@ -272,14 +392,8 @@ void describe_comparison(JsonMembers& members, const ExpertsAnswer& answer) {
           [] {
             return json::list(json::tuple({json::natural(), json::number()}))
                 .says("Moves, and the time that they reach.");
-          })
-      .written_if(
-          answer.planned.stop != StopReason::kFinished, "stop",
-          [&](JsonWriter& json) { json.value(name_of(answer.planned.stop)); },
-          [] {
-            return json::one_word(std::span(kStopReasonNames).subspan(1))
-                .says("Why the search ended early.");
           });
+  describe_stop(members, answer.planned.stop);
 }
 
 // Writes [layers][gpus].
@@ -296,19 +410,35 @@ void write_gpu_times(JsonWriter& json, const ExpertProblem& problem, const Place
 ExpertPlanDocument document_of(const ExpertProblem& problem, const ExpertsAnswer& answer) {
   ExpertPlanDocument document;
   document.plan = answer.planned.plan;
+  if (!problem.spec().link_costs.empty()) document.link_cost = document.plan.link_cost;
   document.over = answer.planned.terms.over;
   document.migration_weight = answer.planned.terms.migration_weight;
-  document.machine = {problem.num_gpus(), problem.num_nodes(), problem.num_slots(),
-                      problem.num_groups(), problem.spec().gpu_speeds};
+  document.machine = {problem.num_gpus(),
+                      problem.num_nodes(),
+                      problem.num_slots(),
+                      problem.num_groups(),
+                      problem.spec().gpu_speeds,
+                      {},
+                      {}};
   return document;
 }
 
 }  // namespace
 
+void describe_stop(JsonMembers& members, StopReason stop) {
+  members.written_if(
+      stop != StopReason::kFinished, "stop", [&](JsonWriter& json) { json.value(name_of(stop)); },
+      [] {
+        return json::one_word(std::span(kStopReasonNames).subspan(1))
+            .says("Why the search ended early.");
+      });
+}
+
 Result<ExpertPlanDocument> read_expert_plan(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument file, JsonDocument::parse(text));
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(file.root(), DocumentKind::kExpertPlan));
   ExpertPlanDocument document;
+  PlacementRows placement;
   const auto read_rules = [&](JsonValue value) -> Status {
     if (!value.is_array()) return not_a_list(value, "a list of rules");
     for (std::size_t i = 0; i < value.size(); ++i) {
@@ -323,10 +453,13 @@ Result<ExpertPlanDocument> read_expert_plan(std::string_view text) {
     describe_values(members, document);
     members.required_with("bound_rules", read_rules)
         .required_with("physical_to_logical",
-                       [&](JsonValue value) { return read_slots(value, document.plan.placement); })
-        .ignore({"old_time", "eplb_time", "mean_time", "front", "stop", "replica_count", "gpu_load",
-                 "gpu_load_before"});
+                       [&](JsonValue value) { return read_slots(value, placement); })
+        .ignore({"old_time", "eplb_time", "mean_time", "link_cost_before", "front", "stop",
+                 "replica_count", "gpu_load", "gpu_load_before"});
   }));
+  document.plan.placement = std::move(placement.slots);
+  document.num_layers = placement.num_layers;
+  document.plan.link_cost = document.link_cost.value_or(0);
   return document;
 }
 
@@ -386,8 +519,8 @@ Status check_comparison(const ExpertProblem& problem, const ExpertsAnswer& answe
   write_expert_plan(problem, answer, [&](std::string_view piece) { wanted += piece; });
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument is, JsonDocument::parse(wanted));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument said, JsonDocument::parse(text));
-  for (const std::string_view key :
-       {"replica_count", "gpu_load", "gpu_load_before", "eplb_time", "old_time", "mean_time"}) {
+  for (const std::string_view key : {"replica_count", "gpu_load", "gpu_load_before", "eplb_time",
+                                     "old_time", "mean_time", "link_cost_before"}) {
     const std::optional<JsonValue> right = is.root().find(key);
     const std::optional<JsonValue> given = said.root().find(key);
     const auto wrong = right && given ? difference(*given, *right) : std::nullopt;

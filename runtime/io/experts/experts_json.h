@@ -12,6 +12,7 @@
 #include "core/experts/expert_problem.h"
 #include "core/status.h"
 #include "runtime/experts/experts.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_shape.h"
 #include "runtime/io/text_sink.h"
 
@@ -21,33 +22,50 @@ namespace shardwright {
 struct ExpertsMachine {
   std::optional<std::uint64_t> num_gpus, num_nodes, num_slots, num_groups;
   std::vector<double> gpu_speeds;
+  std::vector<double> link_costs;  // rows of a square matrix
+  std::vector<double> origins;
+};
+
+// Placements of layers that all have as many slots.
+struct PlacementRows {
+  experts::Placement slots;  // empty if there are none
+  std::size_t num_layers = 0;
 };
 
 // An expert file. The spec has the loads only.
 struct ExpertsDocument {
   experts::ExpertSpec spec;
   ExpertsMachine machine;
-  experts::Placement old;  // empty if there is none
+  PlacementRows old;
 };
 
 // Reads {"format", "loads", "num_gpus", ...}; a list of loads by layer and expert, or the same as
-// {"shape", "float64"} in base64; the counts that
-// SGLang's recorder writes, under "logical_count"; or CSV with a line per layer. Errors:
+// {"shape", "float64"} in base64; what SGLang's recorder writes: counts under "logical_count",
+// whose windows of zeros were not recorded, or CSV that begins with "layer_id,expert_id,count"; or
+// CSV with a line per layer and commas, semicolons, tabs or blanks between numbers. Errors:
 // kInvalidInput with the place.
 Result<ExpertsDocument> read_experts(std::string_view text);
 
 // Reads a placement: a list of lists, or an object that has it under "physical_to_logical" or
 // "physical_to_logical_map". Errors: kInvalidInput with the place.
-Result<experts::Placement> read_placement(std::string_view text);
+Result<PlacementRows> read_placement(std::string_view text);
+
+// Reads a square matrix: a list of lists, or CSV. Errors: kInvalidInput with the place.
+Result<std::vector<double>> read_link_costs(std::string_view text);
 
 // A plan of a file, with the terms under which it was made.
 struct ExpertPlanDocument {
   experts::ExpertPlan plan;
+  std::size_t num_layers = 0;  // of the placement
   ExpertsMachine machine;
   experts::Over over = experts::Over::kMean;
   double migration_weight = 0;
+  std::optional<double> link_cost;  // that of `plan`, if there are link costs
 };
 Result<ExpertPlanDocument> read_expert_plan(std::string_view text);
+
+// Writes why a search ended early, if it did.
+void describe_stop(JsonMembers& members, StopReason stop);
 
 void write_expert_plan(const experts::ExpertProblem& problem, const ExpertsAnswer& answer,
                        const TextSink& sink);

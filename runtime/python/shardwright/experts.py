@@ -55,9 +55,58 @@ def _packed(array: Any, kind: str) -> str:
     return f'{{"shape": {list(numbers.shape)}, "{name}": "{text}"}}'
 
 
+def _logical(counts: Any, placement: Any) -> Any:
+    """Counts of slots, [..., layers, slots], as counts of experts."""
+    numpy = _numpy()
+    flat = counts.reshape(-1, *counts.shape[-2:])
+    logical = numpy.zeros((*flat.shape[:2], int(placement.max()) + 1))
+    window, layer = numpy.ogrid[:flat.shape[0], :flat.shape[1]]
+    numpy.add.at(logical, (window[..., None], layer[..., None], placement[None]), flat)
+    return logical.reshape(*counts.shape[:-1], -1)
+
+
+def read_loads(path: str | os.PathLike[str]) -> Any:
+    """The loads of a file of NumPy or torch, as an array of NumPy; `plan` and the others call it for
+    paths that end in `.npy`, `.npz` or `.pt`.
+
+    An `.npz` or `.pt` has one array; or `loads`; or what SGLang's recorder writes: `logical_count`, or
+    `records` with `last_physical_to_logical_map`; or counts of slots, such as vLLM's `expert_load_window`,
+    with `physical_to_logical_map`. Windows of zeros were not recorded and are left out.
+    """
+    if os.fspath(path).endswith(".pt"):
+        import torch
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    else:
+        found = _numpy().load(path, allow_pickle=False)
+    if hasattr(found, "shape"):
+        return _array(found)
+    members = {name: found[name] for name in found}
+    placement = next((_array(members[name]) for name in ("last_physical_to_logical_map", "physical_to_logical_map")
+                      if name in members), None)
+    if "records" in members:
+        passes: dict[int, Any] = {}
+        for record in members["records"]:
+            counts = _array(record["global_physical_count"])
+            passes[record["forward_pass_id"]] = passes.get(record["forward_pass_id"], 0) + counts
+        members = {"expert_load_window": _numpy().stack([passes[key] for key in sorted(passes)])}
+    arrays = {name: _array(value) for name, value in members.items()
+              if _is_array(value) and name != "physical_to_logical_map"}
+    names = [name for name in ("loads", "logical_count", "expert_load_window") if name in arrays] or list(arrays)
+    if len(names) != 1:
+        raise ValueError(f"{os.fspath(path)} must have one array of loads, not {sorted(arrays) or 'none'}")
+    loads = arrays[names[0]]
+    if placement is not None and names[0] not in ("loads", "logical_count"):
+        loads = _logical(loads, placement)
+    return loads[loads.any(axis=(1, 2))] if loads.ndim == 3 and loads.any() else loads
+
+
 def _documents(members: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a request, with arrays as JSON."""
     given = dict(members)
+    if isinstance(given["loads"], (str, os.PathLike)) and os.fspath(given["loads"]).endswith((".npy", ".npz", ".pt")):
+        given["loads"] = read_loads(given["loads"])
+    if _is_array(given.get("link_costs")):
+        given["link_costs"] = _array(given["link_costs"]).tolist()
     for name in ("loads", "old"):
         value = given.get(name)
         if not _is_array(value):
@@ -145,8 +194,8 @@ class ExpertExplanation(Answer):
 def plan(loads: Numbers, *, gpus: SupportsIndex | None = None, nodes: SupportsIndex | None = None,
          slots: SupportsIndex | None = None, groups: SupportsIndex | None = None,
          over: Over | None = None, threads: SupportsIndex = 0, old: Numbers | None = None,
-         migration_weight: SupportsFloat | None = None, max_moves: SupportsIndex | None = None,
-         mode: Mode | None = None, form: Form | None = None,
+         link_costs: Numbers | None = None, migration_weight: SupportsFloat | None = None,
+         max_moves: SupportsIndex | None = None, mode: Mode | None = None, form: Form | None = None,
          time_limit: SupportsFloat | None = None, effort: SupportsIndex = 1,
          cancel: Cancel | None = None) -> ExpertPlan:
     """Plans how many replicas every expert has, and on which GPUs.
@@ -154,7 +203,8 @@ def plan(loads: Numbers, *, gpus: SupportsIndex | None = None, nodes: SupportsIn
     `loads` has the tokens by layer and expert, or by window, layer and expert; `over` then says
     whether the mean or the worst window counts. `old` is the placement in use: a move must save
     `migration_weight`, or there are at most `max_moves`. With mode "compat", decides as EPLB does;
-    with `effort`, mode "best" works so many times as much.
+    with `effort`, mode "best" works so many times as much. With `link_costs` from GPU to GPU or node to
+    node, tokens times cost are least among equally fast placements that are tried.
     `form` is the form that `save` writes; "packed" has only the placement, and is read fastest. A GPU has slots / gpus consecutive slots.
     """
     return ask_for(ExpertPlan, "experts plan", _documents(locals()))
@@ -163,8 +213,9 @@ def plan(loads: Numbers, *, gpus: SupportsIndex | None = None, nodes: SupportsIn
 def verify(loads: Numbers, plan: Document, *, gpus: SupportsIndex | None = None,
            nodes: SupportsIndex | None = None, slots: SupportsIndex | None = None,
            groups: SupportsIndex | None = None, over: Over | None = None,
-           threads: SupportsIndex = 0, old: Numbers | None = None) -> ExpertVerification:
-    """Recomputes loads, replicas, groups, bounds and moves of a plan."""
+           threads: SupportsIndex = 0, old: Numbers | None = None,
+           link_costs: Numbers | None = None) -> ExpertVerification:
+    """Recomputes loads, replicas, groups, bounds, moves and link costs of a plan."""
     return ask_for(ExpertVerification, "experts verify", _documents(locals()))
 
 
@@ -262,5 +313,5 @@ def save_for(engine: Form, path: str | os.PathLike[str], loads: Numbers, **optio
 
 
 __all__: Sequence[str] = ["ExpertExplanation", "ExpertPlan", "ExpertSweep", "ExpertVerification",
-                          "explain", "plan", "rebalance_experts", "replicas", "save_for", "slots_of_experts",
+                          "explain", "plan", "read_loads", "rebalance_experts", "replicas", "save_for", "slots_of_experts",
                           "sweep", "verify", "vllm_policy"]

@@ -4,10 +4,13 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
+#include <stop_token>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "core/experts/link_cost.h"
 #include "core/experts/pair_bound.h"
 #include "search/experts/moves.h"
 #include "search/experts/plan_experts.h"
@@ -101,6 +104,66 @@ class BruteForce {
   std::vector<std::vector<std::size_t>> gpus_;
   std::vector<double> loads_;
 };
+
+// Costs of a machine of two nodes: 0 on a GPU, 1 in a node, 10 between nodes.
+std::vector<double> costs_of_nodes(std::size_t gpus) {
+  std::vector<double> costs;
+  for (std::size_t i = 0; i < gpus * gpus; ++i) {
+    const bool same_node = i / gpus / (gpus / 2) == i % gpus / (gpus / 2);
+    costs.push_back(i / gpus == i % gpus ? 0 : same_node ? 1 : 10);
+  }
+  return costs;
+}
+
+// The same cost as link_cost() by another way: as many tokens as possible stay on their GPU, and as
+// many as possible on their node.
+double cost_on_nodes(const ExpertProblem& problem, const Expert* slots) {
+  const auto gpus_of = gpus_of_experts(problem, slots);
+  double cost = 0;
+  for (std::size_t expert = 0; expert < gpus_of.size(); ++expert) {
+    std::vector<double> on_gpu(problem.num_gpus(), 0);
+    std::vector<double> on_node(2, 0);
+    for (const LinkTable::Gpu gpu : gpus_of[expert]) {
+      on_gpu[gpu] += 1.0 / static_cast<double>(gpus_of[expert].size());
+      on_node[gpu / (problem.num_gpus() / 2)] += 1.0 / static_cast<double>(gpus_of[expert].size());
+    }
+    double stays_on_gpu = 0;
+    double stays_on_node = 0;
+    for (const double part : on_gpu)
+      stays_on_gpu += std::min(part, 1.0 / static_cast<double>(problem.num_gpus()));
+    for (const double part : on_node)
+      stays_on_node += std::min(part, 0.5);
+    cost += problem.loads(0, 0)[expert] * (stays_on_node - stays_on_gpu + 10 * (1 - stays_on_node));
+  }
+  return cost;
+}
+
+// The least link cost of all placements without repeats whose busiest GPU is within `limit`, on
+// GPUs of two slots.
+double least_link_cost(const ExpertProblem& problem, double limit) {
+  std::vector<Expert> slots(problem.num_slots());
+  double best = 1e300;
+  const auto experts = static_cast<Expert>(problem.num_experts());
+  const auto fill = [&](const auto& self, std::size_t slot) -> void {
+    if (slot == slots.size()) {
+      const auto counts = replica_counts(problem, slots.data());
+      if (std::find(counts.begin(), counts.end(), 0) != counts.end()) return;
+      const std::vector<double> times = gpu_times(problem, 0, 0, slots.data());
+      if (*std::max_element(times.begin(), times.end()) > limit) return;
+      best = std::min(best, cost_on_nodes(problem, slots.data()));
+      return;
+    }
+    for (Expert a = 0; a < experts; ++a) {
+      for (Expert b = a + 1; b < experts; ++b) {
+        slots[slot] = a;
+        slots[slot + 1] = b;
+        self(self, slot + 2);
+      }
+    }
+  };
+  fill(fill, 0);
+  return best;
+}
 
 double bound_sum(const ExpertPlan& plan) {
   return std::accumulate(plan.lower_bound.begin(), plan.lower_bound.end(), 0.0);
@@ -289,6 +352,102 @@ TEST_CASE("experts: a plan for several windows is no worse than the plan for the
   }
 }
 
+TEST_CASE("experts: with several windows no plan is above EPLB's") {
+  InlineExecutor executor;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    RandomGenerator random(seed);
+    ExpertSpec spec = spec_of(3, 8 + 8 * random.below(3), 32, random.coin() ? 8 : 16);
+    spec.num_samples = 2 + random.below(5);
+    const ExpertProblem problem = random_problem(random, std::move(spec), 2);
+    for (const Over over : {Over::kMean, Over::kWorst}) {
+      PlanRules rules;
+      rules.terms.over = over;
+      const PlannedExperts planned = plan_best(problem, rules, executor, Budget());
+      const PlannedExperts eplb = plan_eplb(problem, rules, executor);
+      CHECK(planned.plan.objective <= eplb.plan.objective * (1 + kRounding));
+      const Status status = check_plan(problem, planned.plan, planned.terms);
+      CHECK_MESSAGE(status.ok(), (status.ok() ? "" : status.error().to_string()));
+    }
+  }
+}
+
+TEST_CASE("experts: of small placements that are as fast, none costs less on the links") {
+  constexpr int kProblems = 60;
+  InlineExecutor executor;
+  int least = 0;
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < kProblems; ++seed) {
+    CAPTURE(seed);
+    RandomGenerator random(seed);
+    ExpertSpec spec = spec_of(1, 4 + random.below(3), 8, 4);
+    spec.num_nodes = 2;
+    const ExpertProblem plain = random_problem(random, spec, 1);
+    spec = plain.spec();
+    spec.link_costs = costs_of_nodes(4);
+    const ExpertProblem problem = ExpertProblem::make(std::move(spec)).value();
+    const PlannedExperts planned = plan_best(problem, {}, executor, Budget());
+    const ExpertPlan& plan = planned.plan;
+    const Status status = check_plan(problem, plan, planned.terms);
+    CHECK_MESSAGE(status.ok(), (status.ok() ? "" : status.error().to_string()));
+    CHECK(plan.link_cost ==
+          doctest::Approx(cost_on_nodes(problem, plan.placement.data())).epsilon(1e-9));
+    const ExpertPlan without = plan_best(plain, {}, executor, Budget()).plan;
+    CHECK(plan.objective <= without.objective * (1 + kRounding));
+    CHECK(plan.link_cost <= link_cost(problem, without.placement) * (1 + 1e-9));
+    if (has_repeats(problem, plan.placement.data())) continue;
+    const double best = least_link_cost(problem, plan.objective * (1 + kRounding));
+    CHECK(plan.link_cost >= best * (1 - 1e-9));
+    least += plan.link_cost <= best * (1 + 1e-9) ? 1 : 0;
+    ++compared;
+  }
+  CHECK(compared > kProblems * 3 / 4);
+  CHECK(least == compared);
+}
+
+TEST_CASE("experts: costs between nodes are costs between their GPUs") {
+  ExpertSpec spec = spec_of(1, 8, 16, 4);
+  spec.num_nodes = 2;
+  spec.loads = {600, 560, 120, 120, 20, 10, 10, 10};
+  spec.link_costs = {0, 10, 10, 0};
+  const ExpertProblem of_nodes = ExpertProblem::make(spec).value();
+  CHECK(of_nodes.spec().link_costs.size() == 16);
+  CHECK(of_nodes.spec().link_costs[1 * 4 + 0] == 0);
+  CHECK(of_nodes.spec().link_costs[1 * 4 + 2] == 10);
+  // All tokens begin on the first node, so those of single replicas on the other node cross.
+  spec.origins = {1, 1, 0, 0};
+  const ExpertProblem problem = ExpertProblem::make(spec).value();
+  const Placement placement{0, 1, 2, 3, 0, 1, 4, 5, 0, 1, 6, 7, 0, 1, 2, 3};
+  CHECK(link_cost(problem, placement) ==
+        doctest::Approx(10 * (600 / 2 + 560 / 2 + 120 / 2 + 120 / 2 + 10 + 10)));
+  spec.link_costs.pop_back();
+  CHECK_FALSE(ExpertProblem::make(spec).ok());
+}
+
+TEST_CASE("experts: a stop gives a plan that is checked") {
+  InlineExecutor executor;
+  std::stop_source source;
+  source.request_stop();
+  const Budget stopped(std::nullopt, std::nullopt, source.get_token());
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    RandomGenerator random(seed);
+    ExpertSpec spec = spec_of(3, 64, 96, 16);
+    spec.num_samples = 1 + random.below(3);
+    spec.num_nodes = 4;
+    spec.num_groups = random.coin() ? 8 : 1;
+    spec.link_costs = random.coin() ? std::vector<double>(256, 1) : std::vector<double>();
+    const ExpertProblem problem = random_problem(random, std::move(spec), 2);
+    PlanRules rules;
+    rules.terms.over = random.coin() ? Over::kMean : Over::kWorst;
+    if (random.coin()) rules.terms.old = plan_eplb(problem, {}, executor).plan.placement;
+    const PlannedExperts planned = plan_best(problem, rules, executor, stopped);
+    CHECK(planned.stop == StopReason::kCancelled);
+    const Status status = check_plan(problem, planned.plan, planned.terms);
+    CHECK_MESSAGE(status.ok(), (status.ok() ? "" : status.error().to_string()));
+  }
+}
+
 TEST_CASE("experts: forged plans are refused") {
   InlineExecutor executor;
   int forged = 0;
@@ -296,11 +455,12 @@ TEST_CASE("experts: forged plans are refused") {
     CAPTURE(seed);
     RandomGenerator random(seed);
     const bool small = random.coin();
-    const ExpertProblem problem =
-        random_problem(random, small ? spec_of(2, 6, 12, 4) : spec_of(2, 24, 32, 8), 1.5);
+    ExpertSpec spec = small ? spec_of(2, 6, 12, 4) : spec_of(2, 24, 32, 8);
+    spec.link_costs = costs_of_nodes(spec.num_gpus);
+    const ExpertProblem problem = random_problem(random, std::move(spec), 1.5);
     const PlannedExperts planned = plan_best(problem, {}, executor, Budget());
     REQUIRE(check_plan(problem, planned.plan, planned.terms).ok());
-    for (int kind = 0; kind < 10; ++kind, ++forged) {
+    for (int kind = 0; kind < 12; ++kind, ++forged) {
       CAPTURE(kind);
       ExpertPlan plan = planned.plan;
       const std::size_t layer = random.below(2);
@@ -334,6 +494,13 @@ TEST_CASE("experts: forged plans are refused") {
         case 8:
           plan.lower_bound.pop_back();
           break;
+        case 9:
+          plan.link_cost /= factor;
+          break;
+        case 10:
+          plan.rules[layer] =
+              plan.rules[layer] == BoundRule::kMean ? BoundRule::kShares : BoundRule::kMean;
+          break;
         default:
           plan.proven_optimal = true;
           plan.lower_bound[layer] *= 1 - 1e-6;
@@ -341,7 +508,7 @@ TEST_CASE("experts: forged plans are refused") {
       CHECK_FALSE(check_plan(problem, plan, planned.terms).ok());
     }
   }
-  CHECK(forged == 500);
+  CHECK(forged == 600);
 }
 
 }  // namespace shardwright::plan_experts_test
