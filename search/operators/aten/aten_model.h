@@ -78,12 +78,14 @@ enum class BlockSharing : std::uint8_t {
   kEqual,  // the blocks of a list of modules have equal strategies
 };
 
-// A placement that the user requires.
+// A placement that the user requires. `*` in the target stands for any text. The first constraint
+// that fits a tensor counts.
 struct AtenConstraint {
   enum class Of : std::uint8_t { kParameter, kBuffer, kInput, kTangent, kOutput };
   Of of = Of::kInput;
   std::string target;
   redistribution::Placement placement;
+  std::uint8_t any_axes = 0;  // a bit per axis along which any placement will do
 };
 
 struct AtenRequest {
@@ -95,6 +97,7 @@ struct AtenRequest {
   OverlapShares overlap;
   BlockSharing blocks = BlockSharing::kFree;
   std::vector<AtenConstraint> constraints;
+  AxisRoles roles;  // empty: all axes are free
 };
 
 // The variables of a plan with their costs and memory. Variables that must choose alike have the

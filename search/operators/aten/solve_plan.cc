@@ -204,11 +204,11 @@ class PlanSolver {
         search(request_.memory_limit ? SieveGoal::kAnyPlan : SieveGoal::kOptimum));
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     if (!request_.memory_limit || !solution_.plan) return std::move(solution_);
-    if (!exceeds()) {
+    if (!exceeds() && !is_proved()) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(cheapest, search(SieveGoal::kOptimum));
       SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
-      if (!exceeds()) return std::move(solution_);
     }
+    if (!exceeds()) return std::move(solution_);
     solution_.without_limit_us = solution_.evaluation.total_us();
     pruning.reset();  // it takes as much memory as the model
     contracted.reset();
@@ -343,7 +343,7 @@ class PlanSolver {
   // Keeps the solution if it fits and is the best so far. `choice`: its choice by variable.
   bool keep_if_fitting(std::vector<std::uint32_t> choice) {
     if (exceeds()) return false;
-    if (solution_.status != SolveStatus::kOptimal) solution_.status = SolveStatus::kFeasible;
+    if (!is_proved()) solution_.status = SolveStatus::kFeasible;
     if (!fitting_ || solution_.evaluation.total_us() < fitting_->solution.evaluation.total_us()) {
       choice.resize(graph_.size() + graph_.outputs().size());
       fitting_ = Fitting{solution_, std::move(choice)};
@@ -382,6 +382,9 @@ class PlanSolver {
   }
 
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
+  bool is_proved() const {
+    return solution_.status == SolveStatus::kOptimal || solution_.status == SolveStatus::kWithinGap;
+  }
   bool exceeds() const { return solution_.evaluation.peak_bytes > *request_.memory_limit; }
 
   // Makes a choice by variable the plan of the solution, and verifies the plan.
