@@ -302,17 +302,27 @@ Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held,
                          held.copies, variables, number);
 }
 
-// By time point: the sum over all usages of the least bytes that a choice holds.
-std::vector<std::int64_t> least_sums(const AtenUsages& usages) {
+// By time point: the sum over all usages of `bytes_of`, which gets a usage and its bytes by choice.
+template <class BytesOf>
+std::vector<std::int64_t> sums_over_time(const AtenUsages& usages, const BytesOf& bytes_of) {
   std::vector<std::int64_t> sums(usages.num_time_points + 1, 0);  // at first differences
   for (const AtenUsages::Usage& usage : usages.usages) {
-    const std::vector<std::int64_t>& bytes = usages.bytes[usage.bytes];
-    const std::int64_t least = *std::min_element(bytes.begin(), bytes.end());
-    sums[usage.live.begin] += least;
-    sums[usage.live.end] -= least;
+    const std::int64_t bytes = bytes_of(usage, usages.bytes[usage.bytes]);
+    sums[usage.live.begin] += bytes;
+    sums[usage.live.end] -= bytes;
   }
   std::partial_sum(sums.begin(), sums.end(), sums.begin());
   return sums;
+}
+
+std::vector<std::int64_t> least_sums(const AtenUsages& usages) {
+  return sums_over_time(usages, [](const auto&, const std::vector<std::int64_t>& bytes) {
+    return *std::min_element(bytes.begin(), bytes.end());
+  });
+}
+
+std::size_t index_of_most(const std::vector<std::int64_t>& sums) {
+  return static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
 }
 
 AtenRole role_of(AtenConstraint::Of of) {
@@ -593,9 +603,13 @@ std::int64_t least_peak(const AtenUsages& usages) {
   return *std::max_element(sums.begin(), sums.end());
 }
 
-std::size_t fullest_time(const AtenUsages& usages) {
-  const std::vector<std::int64_t> sums = least_sums(usages);
-  return static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+std::size_t fullest_time(const AtenUsages& usages) { return index_of_most(least_sums(usages)); }
+
+std::size_t fullest_time(const AtenUsages& usages, const std::vector<std::uint32_t>& choice) {
+  return index_of_most(sums_over_time(
+      usages, [&](const AtenUsages::Usage& usage, const std::vector<std::int64_t>& bytes) {
+        return bytes[choice[usage.variable]];
+      }));
 }
 
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,

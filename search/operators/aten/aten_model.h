@@ -69,8 +69,9 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
 // Returns a lower bound of the peak of all choices: the maximum over time points of the sum of all
 // usages' least bytes.
 std::int64_t least_peak(const AtenUsages& usages);
-// Returns the time point at which that sum is highest.
+// Returns the time point at which that sum is highest, or the sum of the bytes of a choice.
 std::size_t fullest_time(const AtenUsages& usages);
+std::size_t fullest_time(const AtenUsages& usages, const std::vector<std::uint32_t>& choice);
 
 // How repeated blocks of a model are sharded.
 enum class BlockSharing : std::uint8_t {
