@@ -66,11 +66,11 @@ Result<Priced> price(const PlanAtenOptions& options) {
                                make_collectives(options.collectives, options.mesh, options.device));
   const bool has_roles = std::any_of(options.roles.begin(), options.roles.end(),
                                      [](AxisRole role) { return role != AxisRole::kFree; });
-  return Priced{{options.mesh, *device, options.memory_limit, options.optimizer_states,
-                 options.backend, options.overlap,
-                 has_roles ? BlockSharing::kEqual : options.blocks, options.constraints,
-                 has_roles ? options.roles : AxisRoles()},
-                std::make_unique<TransitionModel>(std::move(transitions))};
+  return Priced{
+      {options.mesh, *device, options.memory_limit, options.optimizer_states, options.backend,
+       options.overlap, has_roles ? BlockSharing::kEqual : options.blocks, options.constraints,
+       has_roles ? options.roles : AxisRoles()},
+      std::make_unique<TransitionModel>(std::move(transitions))};
 }
 
 // Adds what reports say of the plan.
@@ -79,8 +79,8 @@ void describe_plan(const AtenGraph& graph, const Priced& priced, AtenPlanResult&
     for (const redistribution::PathStep& step : move.path.steps)
       result.moving_us[static_cast<std::size_t>(step.move.kind)] += step.cost;
   }
-  result.at_peak = memory_by_moment(
-      graph, *result.plan, priced.request.optimizer_states)[result.evaluation.peak_moment];
+  result.at_peak = memory_by_moment(graph, *result.plan,
+                                    priced.request.optimizer_states)[result.evaluation.peak_moment];
 }
 
 // Plans with the roles of `options`.

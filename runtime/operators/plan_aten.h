@@ -40,8 +40,8 @@ struct PlanAtenOptions {
   std::vector<operators::OperatorTime> operator_times;  // measured; replace estimates
   // The search ends once its plan exceeds the bound of all plans by at most this fraction.
   double gap = 0.001;
-  // By axis; empty if all are free. With roles, repeated blocks are sharded alike, so that a program
-  // has one style for each kind of module.
+  // By axis; empty if all are free. With roles, repeated blocks are sharded alike, so that a
+  // program has one style for each kind of module.
   operators::AxisRoles roles;
   // Tries all expressible_roles() instead, and finds a bound of all plans without roles.
   bool expressible = false;
@@ -63,7 +63,8 @@ struct AtenPlanResult : operators::AtenSolution {
 // Plans a training step. If no plan fits the memory, the status says so. Errors: kInvalidInput at
 // "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states", "/overlap/...",
 // "/operator_times/<row>", "/placements/<kind>/<target>", "/gap", "/roles", "threads",
-// "time_limit"; as operators::solve_plan(). Thread safety: may be called from any number of threads at once.
+// "time_limit"; as operators::solve_plan(). Thread safety: may be called from any number of threads
+// at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 
 // Returns true if only `a` has a plan, or a faster one.

@@ -15,8 +15,8 @@ using operators::SolveStatus;
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kStatusNames{"optimal", "feasible", "infeasible", "unknown",
-                                                       "within_gap"};
+constexpr std::array<std::string_view, 5> kStatusNames{"optimal", "feasible", "infeasible",
+                                                       "unknown", "within_gap"};
 
 }  // namespace
 

@@ -100,8 +100,8 @@ bool RoleRules::may_split(const AtenNode& parameter, std::size_t dim) const {
   const std::string_view name = parameter.target;
   if (tensor.shape.size() == 2) return name.ends_with(kWeight);
   if (tensor.shape.size() != 1 || dim != 0 || !name.ends_with(kBias)) return false;
-  const std::string weight = std::string(name.substr(0, name.size() - kBias.size())) +
-                             std::string(kWeight);
+  const std::string weight =
+      std::string(name.substr(0, name.size() - kBias.size())) + std::string(kWeight);
   for (const AtenNode& node : graph_->nodes()) {
     if (node.role == AtenRole::kParameter && node.target == weight) {
       const redistribution::Shape& shape = node.outputs[0]->shape;
@@ -123,8 +123,7 @@ bool RoleRules::may_hold(std::uint32_t node, std::size_t axis,
     if (!is_data) return holder.role == AtenRole::kTangent || placement.is_replicate();
     return has_batch(tensor) ? placement == AxisPlacement::shard(0) : placement.is_replicate();
   }
-  if (!is_data)
-    return placement.is_replicate() || may_split(holder, placement.dim);
+  if (!is_data) return placement.is_replicate() || may_split(holder, placement.dim);
   if (roles_[axis] == AxisRole::kReplicate) return placement.is_replicate();
   if (placement.is_shard()) return may_shard(tensor, placement.dim, mesh_[axis]);
   for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {

@@ -76,7 +76,7 @@ class RoleRules {
   const AtenGraph* graph_;
   redistribution::MeshShape mesh_;
   AxisRoles roles_;
-  std::int64_t batch_ = 0;  // its extent; 0 without inputs
+  std::int64_t batch_ = 0;                        // its extent; 0 without inputs
   std::vector<std::vector<std::uint8_t>> kinds_;  // by consumer and input
 };
 

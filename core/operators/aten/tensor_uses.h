@@ -14,8 +14,8 @@ namespace shardwright::operators {
 // Returns, by node, whether its outputs depend on parameters alone. O(inputs).
 std::vector<char> depends_on_parameters(const AtenGraph& graph);
 
-// Returns, by node, the module to which it belongs. Autograd adds gradients outside of modules; such
-// a backward operator belongs to the innermost module with all its inputs. O(inputs).
+// Returns, by node, the module to which it belongs. Autograd adds gradients outside of modules;
+// such a backward operator belongs to the innermost module with all its inputs. O(inputs).
 std::vector<std::string_view> modules_of(const AtenGraph& graph);
 
 // Tells, by node and output, whether the output is used only to compute gradients of parameters.

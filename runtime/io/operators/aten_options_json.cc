@@ -256,8 +256,8 @@ void describe_baseline(JsonMembers& members, AtenBaseline& baseline,
 
 Status read_baseline(JsonValue value, AtenBaseline& out) {
   std::optional<JsonValue> placements;
-  SHARDWRIGHT_RETURN_IF_ERROR(read_by(
-      value, [&](JsonMembers& members) { describe_baseline(members, out, placements); }));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_by(value, [&](JsonMembers& members) { describe_baseline(members, out, placements); }));
   SHARDWRIGHT_RETURN_IF_ERROR(redistribution::check_mesh(out.mesh));
   return placements ? read_placements(*placements, out.mesh.size(), out.constraints) : Status();
 }

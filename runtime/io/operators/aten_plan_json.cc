@@ -257,8 +257,7 @@ std::vector<ModuleOfPlan> modules_of_plan(const AtenGraph& graph, const AtenPlan
                               words_of(plan.nodes[ref.node].outputs[ref.output], plan.mesh.size()),
                               words_of(taken, plan.mesh.size())};
     enclosing(to, [&](std::string_view module) {
-      if (!is_inside(producer.module, module))
-        modules[std::string(module)].inputs.insert(tensor);
+      if (!is_inside(producer.module, module)) modules[std::string(module)].inputs.insert(tensor);
     });
     enclosing(producer.module, [&](std::string_view module) {
       if (!is_inside(to, module)) modules[std::string(module)].outputs.insert(tensor);
@@ -305,8 +304,8 @@ void add_plan(const AtenGraph& graph, const AtenPlan& plan, ModelPlan& out) {
 MovingTimes moving_times(const AtenPlanResult& result) {
   using Kind = redistribution::Move::Kind;
   const auto us = [&](Kind kind) { return result.moving_us[static_cast<std::size_t>(kind)]; };
-  return {us(Kind::kAllGather), us(Kind::kAllToAll), us(Kind::kAllReduce),
-          us(Kind::kReduceScatter), us(Kind::kSplit)};
+  return {us(Kind::kAllGather), us(Kind::kAllToAll), us(Kind::kAllReduce), us(Kind::kReduceScatter),
+          us(Kind::kSplit)};
 }
 
 MeshOutcome outcome_of(const redistribution::MeshShape& mesh, const AtenPlanResult& result) {

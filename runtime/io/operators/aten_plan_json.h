@@ -26,7 +26,7 @@ struct MeshOutcome {
   std::optional<std::string> baseline;        // its name
   operators::SolveStatus status = operators::SolveStatus::kUnknown;
   std::optional<double> objective_us, lower_bound_us, compute_us, redistribute_us;
-  std::optional<double> hidden_us;  // part of redistribute_us; absent without overlap
+  std::optional<double> hidden_us;      // part of redistribute_us; absent without overlap
   std::optional<double> gap;            // (objective - bound) / objective
   std::optional<double> free_bound_us;  // no plan is faster, whatever its roles
   std::optional<double> loss;           // objective / free_bound - 1

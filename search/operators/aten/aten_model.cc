@@ -183,9 +183,10 @@ class TransferMaker {
   void add_pair(const AtenPair& pair) {
     if (!variables_.strategies(pair.placeholder).outputs[0]) return;
     const std::uint32_t output = variables_.output_variable(pair.output);
-    add_edge(pair.placeholder, output,
-             {variables_.class_of(pair.placeholder), 0, variables_.class_of(output), 0, true, {}, 0},
-             {pair.placeholder, 0});
+    add_edge(
+        pair.placeholder, output,
+        {variables_.class_of(pair.placeholder), 0, variables_.class_of(output), 0, true, {}, 0},
+        {pair.placeholder, 0});
   }
 
   void add_edge(std::uint32_t first, std::uint32_t second, const TransferKind& kind,
@@ -204,9 +205,9 @@ class TransferMaker {
     AtenTransfer transfer;
     transfer.rows = static_cast<std::uint32_t>(source.distinct.size());
     transfer.columns = static_cast<std::uint32_t>(target.distinct.size());
-    transfer.costs =
-        kind.equal ? equality(source, target)
-                   : moving_us(kind.use, variables_.graph().tensor(ref), source, target);
+    transfer.costs = kind.equal
+                         ? equality(source, target)
+                         : moving_us(kind.use, variables_.graph().tensor(ref), source, target);
     transfer.row_of = source.index;
     transfer.column_of = target.index;
     const StrategyClass& producer = variables_.class_strategies(kind.from);

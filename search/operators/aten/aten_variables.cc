@@ -94,17 +94,10 @@ std::string_view path_of(const AtenGraph& graph, std::size_t variable) {
 // By list of modules and number in the list: the variables, ascending.
 std::map<std::string, std::map<std::int64_t, std::vector<std::uint32_t>>> blocks_by_module(
     const AtenVariables& variables) {
-  const AtenGraph& graph = variables.graph();
   std::map<std::string, std::map<std::int64_t, std::vector<std::uint32_t>>> lists;
-  std::vector<std::optional<Place>> places;
   for (std::uint32_t v = 0; v < variables.num_consumers(); ++v) {
-    places.push_back(place_of(path_of(graph, v)));
-    if (v < graph.size() && graph[v].backward && graph[v].module.empty()) {
-      for (const TensorRef& ref : graph[v].inputs) {
-        if (places[ref.node]) places[v] = places[ref.node];
-      }
-    }
-    if (places[v]) lists[places[v]->first][places[v]->second].push_back(v);
+    if (std::optional<Place> place = place_of(path_of(variables.graph(), v)))
+      lists[place->first][place->second].push_back(v);
   }
   return lists;
 }
@@ -168,11 +161,11 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine&
   std::vector<std::optional<Result<StrategyClass>>> made(first.size());
   executor.parallel_for(first.size(), 1, [&](unsigned, std::size_t begin, std::size_t end) {
     for (std::size_t c = begin; c < end; ++c) {
-      made[c] = first[c] < graph.size()
-                    ? make_strategies(graph, graph[first[c]], mesh, device, entries.of(first[c]))
-                    : make_output_strategies(
-                          graph.tensor(graph.outputs()[first[c] - graph.size()].value), mesh,
-                          entries.of(first[c]));
+      made[c] =
+          first[c] < graph.size()
+              ? make_strategies(graph, graph[first[c]], mesh, device, entries.of(first[c]))
+              : make_output_strategies(graph.tensor(graph.outputs()[first[c] - graph.size()].value),
+                                       mesh, entries.of(first[c]));
     }
   });
   for (std::size_t c = 0; c < made.size(); ++c) {

@@ -332,7 +332,7 @@ class Contraction {
   const AtenModel& model_;
   ContractedModel& result_;
   AtenModel& out_;
-  std::vector<bool> holds_;  // by variable: it has usages in out_
+  std::vector<bool> holds_;                         // by variable: it has usages in out_
   std::vector<std::vector<std::uint32_t>> groups_;  // variables to eliminate together, ascending
   std::vector<std::vector<Link>> edges_of_;         // by variable
   std::vector<std::vector<double>> costs_;

@@ -140,8 +140,8 @@ class LimitedSearch {
     }
   }
 
-  // Adds choices that are good at the prices of the first problem, with repeated blocks merged. This
-  // takes less time than a round, and the next prices are near the best ones.
+  // Adds choices that are good at the prices of the first problem, with repeated blocks merged.
+  // This takes less time than a round, and the next prices are near the best ones.
   Status improve_first(ChoicePruning& blocks) {
     SHARDWRIGHT_RETURN_IF_ERROR(solve_kept());
     if (!has_choice() || is_over()) return {};

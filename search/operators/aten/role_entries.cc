@@ -151,8 +151,7 @@ class AxisEntries {
   }
 
   void keep_inputs(const TakenTensor& taken, PlacementSet set) {
-    keep(taken.consumer, set,
-         [&](const AxisEntry& entry) { return entry.inputs[taken.input]; });
+    keep(taken.consumer, set, [&](const AxisEntry& entry) { return entry.inputs[taken.input]; });
   }
   void keep_outputs(const TensorRef& ref, PlacementSet set) {
     keep(ref.node, set, [&](const AxisEntry& entry) { return entry.outputs[ref.output]; });
@@ -175,8 +174,8 @@ class AxisEntries {
   std::vector<Take> takes_;                         // by consumer and input
   std::vector<std::vector<AxisEntry>> of_outputs_;  // by output of the graph
   std::vector<std::vector<char>> left_;             // by variable and entry
-  Reach reach_{};     // by kind and source: the targets
-  Reach reaching_{};  // by kind and target: the sources
+  Reach reach_{};                                   // by kind and source: the targets
+  Reach reaching_{};                                // by kind and target: the sources
   bool is_changed_ = false;
 };
 

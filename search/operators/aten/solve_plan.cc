@@ -216,8 +216,7 @@ class PlanSolver {
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     if (!request_.memory_limit || (!solution_.plan && !is_quick)) return std::move(solution_);
     if (!exceeds() && !is_proved()) {
-      if (std::exchange(is_quick, false))
-        pruning.emplace(contracted->model(), PruningParameters());
+      if (std::exchange(is_quick, false)) pruning.emplace(contracted->model(), PruningParameters());
       SHARDWRIGHT_ASSIGN_OR_RETURN(cheapest, search(SieveGoal::kOptimum));
       SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     }
@@ -323,10 +322,9 @@ class PlanSolver {
         fits = take(model, found).ok() && keep_if_fitting(heavy);
         return fits;
       };
-      SHARDWRIGHT_ASSIGN_OR_RETURN(
-          std::optional<SievedSolution> limited,
-          limited_search(contracted.model(), start, *request_.memory_limit, context, executor_,
-                         budget_, options_));
+      SHARDWRIGHT_ASSIGN_OR_RETURN(std::optional<SievedSolution> limited,
+                                   limited_search(contracted.model(), start, *request_.memory_limit,
+                                                  context, executor_, budget_, options_));
       if (!limited) break;
       cheapest.lower_bound = std::max(cheapest.lower_bound, limited->lower_bound);
       limited->choice = contracted.expand(std::move(limited->choice));

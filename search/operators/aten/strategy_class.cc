@@ -114,7 +114,7 @@ class Combinations {
   std::vector<const AtenTensor*> tensors_;
   const MeshShape& mesh_;
   std::vector<std::vector<std::uint32_t>> by_axis_;  // indices into entries_
-  std::vector<std::int64_t> devices_;  // by entry: product of the sizes of its axes
+  std::vector<std::int64_t> devices_;                // by entry: product of the sizes of its axes
   std::vector<std::vector<Placement>> found_;
   std::unordered_map<std::vector<std::uint64_t>, std::size_t, CodesHash> seen_;
   bool too_many_ = false;
