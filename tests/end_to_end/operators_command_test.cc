@@ -315,12 +315,12 @@ TEST_CASE("operators command: misuse prints one line with a suggestion") {
 TEST_CASE("operators plan: a traced model is planned, reported, and refused if memory is short") {
   const Command run;
   const std::string model = "samples/data/traced_mlp.json";
-  const json plan = answer(run("operators plan " + model + " --mesh 4x2 --json"));
+  const json plan = answer(run("operators plan " + model + " --mesh 4x2 --gap 0 --json"));
   CHECK(plan["format"] == "shardwright.aten_plan");
   CHECK(plan["status"] == "optimal");
   CHECK(plan["mesh"]["shape"] == json({4, 2}));
   CHECK(plan["objective_us"] == plan["lower_bound_us"]);
-  const CommandOutcome report = run("operators plan " + model + " --mesh 4x2");
+  const CommandOutcome report = run("operators plan " + model + " --mesh 4x2 --gap 0");
   CHECK(report.status == 0);
   CHECK(contains(report.out, "Optimal: no plan takes less time."));
   CHECK(contains(report.out, "parameter"));
@@ -341,9 +341,16 @@ TEST_CASE(
   const auto check = [&](const std::string& graph, std::int64_t least, std::int64_t limit) {
     CAPTURE(limit);
     const std::string asked =
-        "operators plan " + graph + " --mesh 2x2 --memory " + std::to_string(limit) + "B --json";
+        "operators plan " + graph + " --mesh 2x2 --memory " + std::to_string(limit) + "B --gap 0 --json";
     const json found = answer(run(asked), limit < least ? 3 : 0);
     CHECK(found["status"] == (limit < least ? "infeasible" : "optimal"));
+    const json near = answer(run("operators plan " + graph + " --mesh 2x2 --memory " +
+                                 std::to_string(limit) + "B --json"),
+                             limit < least ? 3 : 0);
+    if (limit >= least) {
+      CHECK(near["peak_bytes"] <= limit);
+      CHECK(near["objective_us"] <= found["objective_us"].get<double>() * 1.002);
+    }
     if (limit < least) CHECK(found["least_bytes"] > limit);
     if (limit >= least) CHECK(found["peak_bytes"] <= limit);
   };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdio>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -73,10 +75,23 @@ std::string placement_text(const MaybePlacement& placement, std::size_t num_axes
   return text;
 }
 
+namespace {
+
+std::string percent_text(double share) {
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.2g %%", 100 * share);
+  return buffer.data();
+}
+
+}  // namespace
+
 std::string outcome_text(const AtenPlanResult& result) {
   switch (result.status) {
     case SolveStatus::kOptimal:
       return "Optimal: no plan takes less time.";
+    case SolveStatus::kWithinGap:
+      return "Within the gap: no plan takes less time by more than " +
+             percent_text(1 - result.lower_bound_us / result.evaluation.total_us()) + ".";
     case SolveStatus::kFeasible:
       return "Stopped before the proof that no plan takes less time.";
     case SolveStatus::kInfeasible:
@@ -153,7 +168,7 @@ class PlanReport {
     line("  operators", ms_text(evaluation.compute_us) + " ms");
     line("  moving tensors",
          ms_text(evaluation.redistribute_us) + " ms" + hidden_text(*result_.plan, evaluation));
-    if (result_.status == SolveStatus::kFeasible)
+    if (result_.status != SolveStatus::kOptimal)
       line("at least", ms_text(result_.lower_bound_us) + " ms");
     const std::string limit =
         options_.memory_limit ? " of " + format_bytes(Bytes(*options_.memory_limit)) : "";
@@ -275,29 +290,122 @@ std::string aten_plan_report(const AtenGraph& graph, const PlanAtenOptions& opti
   return PlanReport(graph, options, result, width).write();
 }
 
+namespace {
+
+using namespace operators;
+
+std::string roles_text(const std::optional<AxisRoles>& roles) {
+  std::string text;
+  for (const AxisRole role : roles.value_or(AxisRoles()))
+    text +=
+        (text.empty() ? "" : ", ") + std::string(names_of(role)[static_cast<std::size_t>(role)]);
+  return text;
+}
+
+std::string row_text(const MeshOutcome& row) {
+  if (row.baseline) return printable(*row.baseline);
+  return row.roles ? roles_text(row.roles) : "free";
+}
+
+std::string outcome_of_row(const MeshOutcome& row) {
+  if (row.objective_us) {
+    return row.status == SolveStatus::kWithinGap ? "within " + percent_text(row.gap.value_or(0))
+                                                 : shardwright::name_of(row.status);
+  }
+  const bool is_short = row.least_bytes && row.status == SolveStatus::kInfeasible;
+  return is_short ? need_text(*row.least_bytes, row.enough_bytes)
+                  : shardwright::name_of(row.status);
+}
+
+// A part of the time of a step.
+struct Part {
+  std::string_view name;
+  double us = 0;
+};
+
+std::array<Part, 6> parts_of(const MeshOutcome& row) {
+  const MovingTimes moving = row.communication.value_or(MovingTimes());
+  return {{{"computing", row.compute_us.value_or(0)},
+           {"all-gathers", moving.all_gather_us},
+           {"reduce-scatters", moving.reduce_scatter_us},
+           {"all-reduces", moving.all_reduce_us},
+           {"all-to-alls", moving.all_to_all_us},
+           {"slices", moving.slice_us}}};
+}
+
+// Says by which parts of a step the best plan for a program is faster than a baseline.
+std::string advantage_text(const MeshOutcome& best, const MeshOutcome& baseline) {
+  constexpr double kLeastUs = 50;  // shows as 0.1 ms
+  std::string text = "  " + row_text(baseline) + " takes " +
+                     ms_text(*baseline.objective_us - *best.objective_us) + " ms more:";
+  const auto own = parts_of(best);
+  const auto theirs = parts_of(baseline);
+  for (std::size_t p = 0; p < own.size(); ++p) {
+    const double us = theirs[p].us - own[p].us;
+    if (std::abs(us) < kLeastUs) continue;
+    text += std::string(text.back() == ':' ? " " : ", ") + std::string(own[p].name) +
+            (us > 0 ? " +" : " -") + ms_text(std::abs(us));
+  }
+  return text + "; memory " + format_bytes(Bytes(*baseline.peak_bytes)) + "\n";
+}
+
+// Compares the best plan for a program with the bound of all plans and with the baselines.
+std::string comparison_text(const MeshSweep& sweep) {
+  const auto best = std::find_if(sweep.meshes.begin(), sweep.meshes.end(), [](const auto& row) {
+    return row.roles && !row.baseline && row.objective_us;
+  });
+  if (best == sweep.meshes.end()) return "";
+  std::string text = "\nBest program: mesh " + mesh_text(best->mesh) + ", " +
+                     roles_text(best->roles) + ": " + ms_text(*best->objective_us) + " ms";
+  std::optional<double> bound;
+  for (const MeshOutcome& row : sweep.meshes) {
+    if (!row.roles && row.lower_bound_us)
+      bound = std::min(bound.value_or(*row.lower_bound_us), *row.lower_bound_us);
+  }
+  if (bound && *bound > 0)
+    text += ", " + percent_text(*best->objective_us / *bound - 1) + " above the bound of all plans";
+  text += ".\n";
+  for (const MeshOutcome& row : sweep.meshes) {
+    if (row.baseline && row.objective_us) text += advantage_text(*best, row);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string aten_sweep_report(const MeshSweep& sweep, std::size_t width) {
   const bool overlaps = !sweep.meshes.empty() && sweep.meshes.front().hidden_us;
+  const bool has_roles = std::any_of(sweep.meshes.begin(), sweep.meshes.end(),
+                                     [](const MeshOutcome& row) { return row.roles.has_value(); });
   const std::string moving = overlaps ? "exposed moving ms" : "moving ms";
-  TextTable table({{"mesh", Align::kLeft},
-                   {"step ms"},
-                   {"operators ms", Align::kRight, 1},
-                   {moving, Align::kRight, 1},
-                   {"per device"},
-                   {"", Align::kLeft}});
+  std::vector<TextTable::Column> columns{{"mesh", Align::kLeft}};
+  if (has_roles) columns.push_back({"roles", Align::kLeft});
+  for (TextTable::Column& column :
+       std::vector<TextTable::Column>{{"step ms"},
+                                      {"operators ms", Align::kRight, 1},
+                                      {moving, Align::kRight, 1},
+                                      {"per device"},
+                                      {"", Align::kLeft}})
+    columns.push_back(std::move(column));
+  TextTable table(std::move(columns));
   for (const MeshOutcome& row : sweep.meshes) {
-    if (!row.objective_us) {
-      const bool is_short = row.least_bytes && row.status == SolveStatus::kInfeasible;
-      table.add_row({mesh_text(row.mesh), "", "", "", "",
-                     is_short ? need_text(*row.least_bytes, row.enough_bytes)
-                              : shardwright::name_of(row.status)});
-      continue;
+    std::vector<std::string> cells{mesh_text(row.mesh)};
+    if (has_roles) cells.push_back(row_text(row));
+    if (row.objective_us) {
+      for (const double us :
+           {*row.objective_us, *row.compute_us, *row.redistribute_us - row.hidden_us.value_or(0)})
+        cells.push_back(ms_text(us));
+      cells.push_back(format_bytes(Bytes(*row.peak_bytes)));
+    } else {
+      cells.insert(cells.end(), 4, "");
     }
-    table.add_row({mesh_text(row.mesh), ms_text(*row.objective_us), ms_text(*row.compute_us),
-                   ms_text(*row.redistribute_us - row.hidden_us.value_or(0)),
-                   format_bytes(Bytes(*row.peak_bytes)), shardwright::name_of(row.status)});
+    cells.push_back(outcome_of_row(row));
+    table.add_row(std::move(cells));
   }
   return format_count(static_cast<std::uint64_t>(sweep.devices)) + " devices, " +
-         format_plural(sweep.meshes.size(), "mesh shape") + "\n\n" + table.render(width);
+         (has_roles ? format_plural(sweep.meshes.size(), "plan")
+                    : format_plural(sweep.meshes.size(), "mesh shape")) +
+         "\n\n" + table.render(width) + comparison_text(sweep);
 }
 
 }  // namespace shardwright

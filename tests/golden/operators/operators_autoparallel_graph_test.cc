@@ -64,6 +64,7 @@ PlanAtenOptions options_for(const json& recorded) {
   options.collectives.kind = CollectiveModel::Kind::kFlat;
   options.collectives.devices_per_host = 1;
   options.limits.threads = 1;
+  options.gap = 0;
   const Placement pin = Placement().with_shard(0, 0);
   options.constraints = {{AtenConstraint::Of::kInput, "0", pin},
                          {AtenConstraint::Of::kOutput, "0", pin}};

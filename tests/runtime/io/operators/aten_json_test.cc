@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "runtime/io/operators/aten_plan_json.h"
 #include "runtime/io/operators/contest_json.h"
 #include "runtime/operators/sweep_aten.h"
+#include "tests/support/operators/aten_builder.h"
 
 namespace shardwright::aten_json_test {
 
@@ -130,6 +132,80 @@ TEST_CASE("aten plan: options, plan, sweep and instance pass through JSON") {
   const auto read = read_contest_instance(instance, std::nullopt);
   REQUIRE(read.ok());
   CHECK(read->num_strategies() == problem->lowered.instance().num_strategies());
+}
+
+namespace {
+
+// A sweep over 4 devices with two baselines; the second has the given mesh and name of weights.
+std::string with_baselines(const std::string& mesh, const std::string& weight) {
+  return R"({"mesh": [4], "threads": 1, "expressible": true, "gap": 0, "baselines": [
+    {"name": "FSDP", "mesh": [4], "roles": ["shard"]},
+    {"name": "TP", "mesh": )" +
+         mesh + R"(, "roles": ["replicate", "tensor"], "placements": {"parameters": {
+         ")" +
+         weight + R"(": ["*", "S1"], "*": ["*", "S0"]}}}]})";
+}
+
+}  // namespace
+
+TEST_CASE("aten sweep: programs and baselines are never faster than the bound of all plans") {
+  const operators::AtenGraph graph =
+      operators::AtenGraph::make(test_support::two_layer_training(64, 64)).value();
+  const auto options = read_aten_options(with_baselines("[2, 2]", "*.weight"));
+  REQUIRE(options.ok());
+  REQUIRE(options->baselines.size() == 2);
+  const AtenSweep sweep = sweep_aten(graph, 4, 3, *options).value();
+  // Meshes 4 and 2x2: without roles, with three roles or pairs of roles, and the baselines.
+  CHECK(sweep.rows.size() == 2 + 3 + 3 + 2);
+  for (const AtenSweep::Row& row : sweep.rows) {
+    if (!row.result.plan) continue;
+    REQUIRE(row.result.free_bound_us);
+    CHECK(row.result.evaluation.total_us() >= *row.result.free_bound_us * (1 - 1e-9));
+    if (row.baseline.empty()) continue;
+    for (const AtenSweep::Row& other : sweep.rows) {
+      if (other.mesh != row.mesh || other.result.roles != row.result.roles) continue;
+      CHECK(other.result.evaluation.total_us() <= row.result.evaluation.total_us() * (1 + 1e-9));
+    }
+  }
+  const auto baseline =
+      std::find_if(sweep.rows.begin(), sweep.rows.end(),
+                   [](const AtenSweep::Row& row) { return row.baseline == "TP"; });
+  REQUIRE(baseline != sweep.rows.end());
+  REQUIRE(baseline->result.plan);
+  CHECK(baseline->result.plan->nodes[0].outputs[0]->dim(1) == 1);
+  CHECK(baseline->result.plan->nodes[1].outputs[0]->dim(1) == 1);
+  const std::string text =
+      written([&](const TextSink& sink) { write_json(mesh_sweep(sweep), sink); });
+  CHECK(text.find(R"("roles":["replicate","tensor"],"baseline":"TP")") != std::string::npos);
+  CHECK(text.find(R"("communication":{"all_gather_us":)") != std::string::npos);
+
+  const auto best = plan_aten(graph, *options);
+  REQUIRE(best.ok());
+  REQUIRE(best->plan);
+  const std::string plan =
+      written([&](const TextSink& sink) { write_aten_plan(graph, *options, *best, sink); });
+  CHECK(plan.find(R"("parameters":[)") != std::string::npos);
+  CHECK(plan.find(R"("path":"layers.1")") != std::string::npos);
+}
+
+TEST_CASE("aten sweep: errors of baselines, roles and gaps have a place") {
+  const operators::AtenGraph graph =
+      operators::AtenGraph::make(test_support::two_layer_training(64, 64)).value();
+  const auto where = [&](const PlanAtenOptions& options) {
+    const auto sweep = sweep_aten(graph, 4, 2, options);
+    return sweep.ok() ? "" : sweep.error().where;
+  };
+  CHECK(where(read_aten_options(with_baselines("[2, 3]", "*.0.weight")).value()) ==
+        "/baselines/1/mesh");
+  CHECK(where(read_aten_options(with_baselines("[2, 2]", "*.9.weight")).value()) ==
+        "/baselines/1/placements/parameters/*.9.weight");
+  PlanAtenOptions options;
+  options.mesh = {4};
+  options.gap = 1;
+  CHECK(plan_aten(graph, options).error().where == "/gap");
+  options.gap = 0;
+  options.roles = {operators::AxisRole::kShard, operators::AxisRole::kShard};
+  CHECK(plan_aten(graph, options).error().where == "/roles");
 }
 
 TEST_CASE("aten plan: what operators hide passes through JSON") {
