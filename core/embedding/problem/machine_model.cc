@@ -133,11 +133,18 @@ CostTerms cost_terms(const LookupKind& kind, const LookupCall& call, const Devic
   const double walked = pages / kPagesOfLine;
   const double outputs = kind.pooled ? call.bags : draws;
   const double gradient_lines = std::ceil(call.dim * kBytesOfOutput / kBytesOfLine);
+  // Lines of gradients, of which every lookup needs that of its bag.
+  const auto gathered = [&](double cache) {
+    if (!kind.pooled) return draws * gradient_lines;
+    const double capacity = kShareOfCache * cache / (kBytesOfLine * gradient_lines);
+    return gradient_lines * Popularity::uniform(call.bags).misses(draws, capacity);
+  };
   const double updated = rows.distinct(draws);
   CostTerms terms{};
   term(terms, CostTerm::kTable) = 1;
   term(terms, CostTerm::kLookup) = draws;
   term(terms, CostTerm::kLookupElement) = draws * call.dim;
+  term(terms, CostTerm::kBag) = outputs;
   term(terms, CostTerm::kOutputElement) = outputs * call.dim;
   term(terms, CostTerm::kL3Line) = lines * from_l3;
   term(terms, CostTerm::kMemoryLine) = lines * from_memory;
@@ -150,11 +157,8 @@ CostTerms cost_terms(const LookupKind& kind, const LookupCall& call, const Devic
   term(terms, CostTerm::kSortPass) = draws * std::ceil(std::log2(std::max(2.0, call.rows)) / 8);
   term(terms, CostTerm::kRow) = updated;
   term(terms, CostTerm::kRowElement) = updated * call.dim;
-  term(terms, CostTerm::kGradientLine) =
-      gradient_lines *
-      (kind.pooled ? Popularity::uniform(call.bags).misses(
-                         draws, kShareOfCache * caches.l2 / (kBytesOfLine * gradient_lines))
-                   : draws);
+  term(terms, CostTerm::kGradientLine) = gathered(caches.l2);
+  term(terms, CostTerm::kGradientMemoryLine) = gathered(caches.l3 > 0 ? caches.l3 : caches.l2);
   term(terms, CostTerm::kTableByte) = kind.kernel == ComputeKernel::kDense ? call.rows * row : 0;
   for (double& value : terms)
     value *= call.tables;

@@ -45,6 +45,7 @@ enum class CostTerm : std::uint8_t {
   kTable,          // setting up a table
   kLookup,         // reading an index
   kLookupElement,  // adding an element of a row to its bag
+  kBag,            // beginning and ending a bag
   kOutputElement,  // writing the result, reading its gradient
   kL3Line,         // cache lines of rows that L2 does not hold
   kMemoryLine,     // cache lines of rows that no cache holds
@@ -52,23 +53,26 @@ enum class CostTerm : std::uint8_t {
   kPage,           // distinct pages of rows
   kHostByte,       // bytes of rows read that the cache in device memory misses
   // The backward pass alone:
-  kSortPass,      // radix sort of the indices
-  kRow,           // updating a row once
-  kRowElement,    // arithmetic of the update
-  kGradientLine,  // cache lines of gradients of bags, gathered in the order of rows
-  kTableByte,     // the gradient of the whole table; kernel `dense` alone
+  kSortPass,            // radix sort of the indices
+  kRow,                 // updating a row once
+  kRowElement,          // arithmetic of the update
+  kGradientLine,        // cache lines of gradients of bags, gathered in the order of rows
+  kGradientMemoryLine,  // those of them that no cache holds
+  kTableByte,           // the gradient of the whole table; kernel `dense` alone
 };
-inline constexpr std::size_t kNumCostTerms = 15;
-inline constexpr std::size_t kNumForwardTerms = 10;
+inline constexpr std::size_t kNumCostTerms = 17;
+inline constexpr std::size_t kNumForwardTerms = 11;
 using CostTerms = std::array<double, kNumCostTerms>;
 
 template <>
 struct EnumNames<CostTerm> {
   static constexpr std::string_view kWhat = "term";
   static constexpr std::array<std::string_view, kNumCostTerms> kNames{
-      "call",      "table",       "lookup",      "lookup_element", "output_element",
-      "l3_line",   "memory_line", "walk_line",   "page",           "host_byte",
-      "sort_pass", "row",         "row_element", "gradient_line",  "table_byte"};
+      "call",      "table",          "lookup",        "lookup_element",
+      "bag",       "output_element", "l3_line",       "memory_line",
+      "walk_line", "page",           "host_byte",     "sort_pass",
+      "row",       "row_element",    "gradient_line", "gradient_memory_line",
+      "table_byte"};
 };
 
 // Sizes of a device's caches in bytes; 0 if it has none.
