@@ -129,14 +129,17 @@ class Machines(unittest.TestCase):
     def test_show_and_diff(self):
         shown = shardwright.machine.show(machine()).data
         self.assertEqual([row["kernel"] for row in shown["kernels"]], ["fused", "dense"])
-        self.assertEqual(shown["kernels"][0]["forward_call_us"], 500)
+        self.assertEqual(shown["kernels"][0]["forward"]["ns"]["call"], 5e5)
         for shape in shown["kernels"][0]["shapes"]:
             self.assertAlmostEqual(shape["forward_us"], shape["lookups"] * LOOKUP_NS / 1000)
         other = machine(embedding={"models": [model("fused", lookup_ns=2 * LOOKUP_NS)]})
         differences = shardwright.machine.diff(machine(), other).data
-        self.assertEqual(differences["only_in_a"], ["dense FP32"])
-        for row in differences["shapes"]:
-            self.assertAlmostEqual(row["forward_us_b"], 2 * row["forward_us_a"])
+        self.assertEqual(len(differences["figures"]), 2 * 2 * len(shown["kernels"][0]["shapes"]))
+        for row in differences["figures"]:
+            if row["what"].startswith("fused"):
+                self.assertAlmostEqual(row["b"], 2 * row["a"])
+            else:
+                self.assertIsNone(row["b"])
 
     def test_file_without_models_says_what_makes_them(self):
         for given, sentence in (({"machine": machine()["machine"]}, "has no measured embedding kernels"),
