@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "core/embedding/problem/machine_model.h"
+#include "core/text/printable.h"
 #include "core/units.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/report/text/format.h"
@@ -40,6 +42,8 @@ std::string phrase(const std::string& fact, const std::string& json) {
   if (fact == "sharding_group_size") return "sharding groups of " + value + " ranks";
   if (fact == "batch_size") return "batches of " + value + " samples";
   if (fact == "torchrec") return "TorchRec " + value;
+  if (fact == "costs") return "the measured costs " + value;
+  if (fact == "zipf") return "lookups of Zipf exponent " + value;
   double number = 0;
   const char* const end = value.data() + value.size();
   const bool is_number =
@@ -63,6 +67,12 @@ MachineFacts machine_facts(const Problem& problem) {
   const TopologySpec& spec = topology.spec();
   MachineFacts facts;
   if (spec.gpu) facts.emplace_back("gpu", quoted(embedding::to_name(*spec.gpu)));
+  if (spec.machine) {
+    facts.emplace_back("costs", quoted(printable(spec.machine->spec().name) + " (" +
+                                       spec.machine->spec().digest + ")"));
+    if (problem.spec().zipf != 0)
+      facts.emplace_back("zipf", json_number(problem.spec().zipf));
+  }
   facts.emplace_back("ranks", std::to_string(spec.world_size));
   facts.emplace_back("ranks_per_host", std::to_string(spec.local_world_size));
   if (topology.num_replicas() > 1)

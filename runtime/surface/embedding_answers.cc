@@ -476,12 +476,13 @@ Status read_batch_sizes(const ProblemRequest& request, const std::string& text, 
 
 Result<Answer> answer(const SweepRequest& request, const Watch& watch) {
   SweepGrid grid = request.grid;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.problem.read(watch.read));
+  ProblemRequest asked = request.problem;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(asked.overrides.machine, load_machine(asked.machine, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, asked.problem.read(watch.read));
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       const ProblemSpec spec,
-      read_for(request.problem, text,
-               grid.ranks.empty() ? std::nullopt : std::optional(grid.ranks.front())));
-  SHARDWRIGHT_RETURN_IF_ERROR(read_batch_sizes(request.problem, text, grid));
+      read_for(asked, text, grid.ranks.empty() ? std::nullopt : std::optional(grid.ranks.front())));
+  SHARDWRIGHT_RETURN_IF_ERROR(read_batch_sizes(asked, text, grid));
   note_uneven_hosts(grid, watch);
   PlanOptions options = request.options;
   options.stop = watch.begin();
@@ -566,13 +567,16 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
                                                 " is " + kind_of(from) + "; compare two of a kind");
   }
   if (from.is_problem) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem before,
-                                 problem_of(from, request.overrides));
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem after, problem_of(to, request.overrides));
+    ProblemOverrides overrides = request.overrides;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.machine, load_machine(request.machine, watch));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem before, problem_of(from, overrides));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem after, problem_of(to, overrides));
     const auto diff = std::make_shared<const ProblemDiff>(diff_problems(before, after));
     return answer_of(diff, page_of(diff));
   }
-  if (const std::string_view given = request.overrides.first_given(); !given.empty()) {
+  const std::string_view given =
+      request.machine.given() ? "machine" : request.overrides.first_given();
+  if (!given.empty()) {
     return invalid_input(std::string(given),
                          "is for two problems; " + request.from.name() + " is a plan");
   }
@@ -615,6 +619,7 @@ Result<Answer> answer(const AuditRequest& request, const Watch& watch) {
                std::to_string(log->line) + ", is judged");
   }
   AuditOptions options = request.options;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(options.machine, load_machine(request.machine, watch));
   options.plan = watched(request.options.plan, watch);
   Result<Audit> audited = audit_log(*log, options);
   if (!audited.ok()) return request.log.locate(audited.error());

@@ -126,8 +126,9 @@ def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
 
 
 def plan(graph: Document, mesh: Mesh | None = None, *, roles: Sequence[Role] = (),
-         options: Document | None = None, memory: Size | None = None,
-         optimizer_states: SupportsIndex | None = None, device: str | None = None,
+         options: Document | None = None, machine: Document | None = None,
+         memory: Size | None = None, optimizer_states: SupportsIndex | None = None,
+         device: str | None = None,
          redistribution: Literal["shortest", "autoparallel"] | None = None,
          blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
          gap: float | None = None, expressible: bool = False,
@@ -137,7 +138,8 @@ def plan(graph: Document, mesh: Mesh | None = None, *, roles: Sequence[Role] = (
     """Shards a traced PyTorch model over a mesh, and proves that no plan is faster.
 
     `options` has placements, a model of collectives, and values for the other arguments, which take
-    precedence; runtime/io/README.md describes it. `overlap` is the share, from 0 to 1, of moving
+    precedence; runtime/io/README.md describes it. `machine` is a file with measured times of
+    operators, which take the place of estimates. `overlap` is the share, from 0 to 1, of moving
     parameters and their gradients that operators may hide. A plan that exceeds its bound by at most
     the share `gap` (0.001) ends the search. `roles` says what each axis is for in a program;
     `expressible` finds the best roles that FSDP2 and tensor parallelism can express.
@@ -146,8 +148,9 @@ def plan(graph: Document, mesh: Mesh | None = None, *, roles: Sequence[Role] = (
 
 
 def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
-          options: Document | None = None, memory: Size | None = None,
-          optimizer_states: SupportsIndex | None = None, device: str | None = None,
+          options: Document | None = None, machine: Document | None = None,
+          memory: Size | None = None, optimizer_states: SupportsIndex | None = None,
+          device: str | None = None,
           redistribution: Literal["shortest", "autoparallel"] | None = None,
           blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
           gap: float | None = None, expressible: bool = False,
