@@ -13,6 +13,7 @@ GRAPH = Path("samples/data/traced_mlp.json")
 
 PROVED = ("optimal", "within_gap")
 
+
 class Plans(unittest.TestCase):
     def test_path_text_bytes_and_dict_give_the_same_plan(self):
         text = GRAPH.read_text(encoding="utf-8")
