@@ -11,6 +11,8 @@ import shardwright.torch
 
 GRAPH = Path("samples/data/traced_mlp.json")
 
+PROVED = ("optimal", "within_gap")
+
 
 class Plans(unittest.TestCase):
     def test_path_text_bytes_and_dict_give_the_same_plan(self):
@@ -23,7 +25,7 @@ class Plans(unittest.TestCase):
     def test_a_plan_has_a_row_for_every_node(self):
         graph = json.loads(GRAPH.read_text(encoding="utf-8"))
         plan = shardwright.torch.plan(graph, (4, 2), memory="1GiB")
-        self.assertEqual(plan.status, "optimal")
+        self.assertIn(plan.status, PROVED)
         self.assertEqual(plan.mesh_shape, (4, 2))
         self.assertEqual([node.name for node in plan.nodes],
                          [node["name"] for node in graph["nodes"]])
@@ -55,13 +57,13 @@ class Plans(unittest.TestCase):
         for options in ({"collectives": {"model": "dtensor"}}, {"redistribution": "autoparallel"},
                         {"blocks": "equal"}, {"device": "a100"}, {"optimizer_states": 0},
                         {"backend": "gloo"}):
-            self.assertEqual(shardwright.torch.plan(GRAPH, (2, 2), **options).status, "optimal")
+            self.assertIn(shardwright.torch.plan(GRAPH, (2, 2), **options).status, PROVED)
 
     def test_what_operators_hide_is_in_the_plan(self):
         exposed = shardwright.torch.plan(GRAPH, (2, 2), memory="1MiB")
         self.assertEqual((exposed.hidden_us, exposed.nodes[-1].hidden_us), (0, ()))
         plan = shardwright.torch.plan(GRAPH, (2, 2), memory="1MiB", overlap={"parameters": 0.9, "gradients": 0.5})
-        self.assertEqual(plan.status, "optimal")
+        self.assertIn(plan.status, PROVED)
         self.assertGreater(plan.hidden_us, 0)
         self.assertLess(plan.objective_us, exposed.objective_us)
         self.assertAlmostEqual(plan.objective_us, plan.compute_us + plan.redistribute_us - plan.hidden_us)

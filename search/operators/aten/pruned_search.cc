@@ -168,7 +168,7 @@ class PrunedSearch {
   // Solves the problem of the choices nearest to the bound, to have a good plan early.
   Status look_near() {
     offer(pruning_.messages().decode());
-    if (is_closed()) return {};
+    if (is_closed(0)) return {};
     // A small problem solved completely gives better plans than a larger problem cut short.
     for (double choices = parameters_.first_choices;; choices /= 2) {
       SHARDWRIGHT_RETURN_IF_ERROR(
