@@ -350,6 +350,12 @@ Status fit_machine(MachineFile& file) {
   file.spec.lookups = std::move(lookups).value();
   file.spec.collectives = std::move(collectives).value();
   file.spec.digest = digest_of(file.spec);
+  std::vector<double> spreads;
+  for (const LookupMeasurement& row : file.lookups)
+    spreads.push_back(row.spread);
+  const auto middle = spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2);
+  std::nth_element(spreads.begin(), middle, spreads.end());
+  if (!spreads.empty()) file.spread = *middle;
   const auto model = embedding::MachineModel::make(file.spec);
   return model.ok() ? Status() : Status(model.error());
 }
