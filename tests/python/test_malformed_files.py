@@ -185,7 +185,7 @@ FILES = [
     ]),
     ("machine show {file}", lambda: MACHINE, [
         (("machine", "format"), 2, '/machine/format: this version reads the format 1, the file is 2'),
-        (("machine", "device"), "gpu", '/machine/device: unknown compute device "gpu"; known: cpu, cuda, mtia, tpu'),
+        (("machine", "device"), "gpu", '/machine/device: unknown compute device "gpu"; did you mean "cuda"?'),
         (("machine", "memory"), 0, '/machine/memory: must be between 1 and 2^53 bytes'),
         (("machine", "nick"), "x", '/machine/nick: unknown key "nick"; known: format, name,'),
         (("embedding", "models", 0, "kernel"), "melted", '/embedding/models/0/kernel: unknown compute kernel "melted"'),
