@@ -126,8 +126,7 @@ std::string bytes_text(double bytes) { return format_bytes(Bytes(std::llround(by
 std::string kernel_text(const LookupModel& model) {
   return std::string(to_name(model.kind.kernel)) + " " +
          std::string(to_name(model.kind.data_type)) + (model.kind.weighted ? " weighted" : "") +
-         (model.kind.pooled ? "" : " unpooled") + (model.kind.optimizer.empty() ? "" : " ") +
-         model.kind.optimizer;
+         (model.kind.pooled ? "" : " unpooled");
 }
 std::string collective_text(const MeasuredCollective& model) {
   return std::string(to_name(model.operation)) + " " + std::string(to_name(model.scope)) + " x " +
@@ -135,7 +134,7 @@ std::string collective_text(const MeasuredCollective& model) {
 }
 std::string shape_text(const LookupCall& call) {
   return count_text(call.rows) + " x " + count_text(call.dim) + ", " + count_text(call.bags) +
-         " bags of " + format_ms(call.lookups / call.bags);
+         " bags of " + count_text(call.lookups / call.bags);
 }
 
 std::string heading_text(const MachineFile& file) {
@@ -160,6 +159,7 @@ std::string heading_text(const MachineFile& file) {
 
 std::string summary_report(const MachineSummary& summary, std::size_t width) {
   TextTable kernels({{"kernel", Align::kLeft},
+                     {"optimizer", Align::kLeft, 3},
                      {"calls", Align::kRight, 2},
                      {"forward error"},
                      {"backward error"},
@@ -172,7 +172,8 @@ std::string summary_report(const MachineSummary& summary, std::size_t width) {
                     {"GB/s"}});
   for (const auto& [model, times] : summary.kernels) {
     const std::string name = kernel_text(model);
-    kernels.add_row({name, std::to_string(model.measurements), error_text(model.forward.error),
+    kernels.add_row({name, model.kind.optimizer, std::to_string(model.measurements),
+                     error_text(model.forward.error),
                      model.backward ? error_text(model.backward->error) : "-",
                      us_text(model.forward.ns[0] / 1000),
                      model.backward ? us_text(model.backward->ns[0] / 1000) : "-"});

@@ -147,7 +147,7 @@ static void describe(JsonMembers& members, FittedTime& time) {
       [&](JsonMembers& inner) {
         for (std::size_t i = 0; i < kNumCostTerms; ++i) {
           std::optional<double> ns;
-          if (time.ns[i] > 0) ns = time.ns[i];
+          if (time.ns[i] != 0) ns = time.ns[i];  // a wrong one stays, for the check
           inner.optional(EnumNames<CostTerm>::kNames[i], ns);
           time.ns[i] = ns.value_or(0);
         }
@@ -350,6 +350,12 @@ Status fit_machine(MachineFile& file) {
   file.spec.lookups = std::move(lookups).value();
   file.spec.collectives = std::move(collectives).value();
   file.spec.digest = digest_of(file.spec);
+  std::vector<double> spreads;
+  for (const LookupMeasurement& row : file.lookups)
+    spreads.push_back(row.spread);
+  const auto middle = spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2);
+  std::nth_element(spreads.begin(), middle, spreads.end());
+  if (!spreads.empty()) file.spread = *middle;
   const auto model = embedding::MachineModel::make(file.spec);
   return model.ok() ? Status() : Status(model.error());
 }
