@@ -1,5 +1,6 @@
 #include "runtime/operators/plan_aten.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,6 +37,13 @@ Result<Priced> price(const PlanAtenOptions& options) {
     return invalid_input("/memory", "must not be negative");
   if (options.optimizer_states < 0 || options.optimizer_states > kMostOptimizerStates)
     return invalid_input("/optimizer_states", "must be between 0 and 100");
+  if (!(options.gap >= 0 && options.gap < 1))
+    return invalid_input("/gap", "must be at least 0 and below 1");
+  if (!options.roles.empty() && options.roles.size() != options.mesh.size()) {
+    return invalid_input("/roles", "has " + std::to_string(options.roles.size()) +
+                                       " roles, the mesh " + std::to_string(options.mesh.size()) +
+                                       (options.mesh.size() == 1 ? " axis" : " axes"));
+  }
   SHARDWRIGHT_RETURN_IF_ERROR(check_share("parameters", options.overlap.parameters));
   SHARDWRIGHT_RETURN_IF_ERROR(check_share("gradients", options.overlap.gradients));
   std::optional<ComputeDevice> device = find_compute_device(options.device);
@@ -56,14 +64,27 @@ Result<Priced> price(const PlanAtenOptions& options) {
   transitions.memory_bytes_per_second = device->memory_bytes_per_second;
   SHARDWRIGHT_ASSIGN_OR_RETURN(transitions.collectives,
                                make_collectives(options.collectives, options.mesh, options.device));
+  const bool has_roles = std::any_of(options.roles.begin(), options.roles.end(),
+                                     [](AxisRole role) { return role != AxisRole::kFree; });
   return Priced{{options.mesh, *device, options.memory_limit, options.optimizer_states,
-                 options.backend, options.overlap, options.blocks, options.constraints},
+                 options.backend, options.overlap,
+                 has_roles ? BlockSharing::kEqual : options.blocks, options.constraints,
+                 has_roles ? options.roles : AxisRoles()},
                 std::make_unique<TransitionModel>(std::move(transitions))};
 }
 
-}  // namespace
+// Adds what reports say of the plan.
+void describe_plan(const AtenGraph& graph, const Priced& priced, AtenPlanResult& result) {
+  for (const AtenMove& move : moves_of(graph, *result.plan, *priced.transitions)) {
+    for (const redistribution::PathStep& step : move.path.steps)
+      result.moving_us[static_cast<std::size_t>(step.move.kind)] += step.cost;
+  }
+  result.at_peak = memory_by_moment(
+      graph, *result.plan, priced.request.optimizer_states)[result.evaluation.peak_moment];
+}
 
-Result<AtenPlanResult> plan_aten(const AtenGraph& graph, const PlanAtenOptions& options) {
+// Plans with the roles of `options`.
+Result<AtenPlanResult> plan_with_roles(const AtenGraph& graph, const PlanAtenOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_run_limits(options.limits.threads, options.limits.time_limit_s));
   const Stopwatch watch;
@@ -72,6 +93,7 @@ Result<AtenPlanResult> plan_aten(const AtenGraph& graph, const PlanAtenOptions& 
   PlanningExecutor executor(options.limits.threads);
   ProblemSolveOptions solving;
   solving.seed = options.limits.seed;
+  solving.gap = options.gap;
   if (options.limits.on_progress) {
     solving.on_progress = [&](const SolutionProgress& progress) {
       options.limits.on_progress(OperatorsProgress{progress, watch.seconds()});
@@ -80,11 +102,54 @@ Result<AtenPlanResult> plan_aten(const AtenGraph& graph, const PlanAtenOptions& 
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       AtenSolution solution,
       solve_plan(graph, priced.request, *priced.transitions, executor, budget, solving));
-  AtenPlanResult result{std::move(solution)};
+  AtenPlanResult result;
+  static_cast<AtenSolution&>(result) = std::move(solution);
+  result.roles = priced.request.roles;
+  if (result.plan) describe_plan(graph, priced, result);
   result.work = budget.work_done();
   result.threads = static_cast<int>(executor.workers());
   result.total_s = watch.seconds();
   return result;
+}
+
+}  // namespace
+
+bool is_faster(const AtenPlanResult& a, const AtenPlanResult& b) {
+  if (a.plan.has_value() != b.plan.has_value()) return a.plan.has_value();
+  return a.plan && a.evaluation.total_us() < b.evaluation.total_us();
+}
+
+Result<std::vector<AtenPlanResult>> plan_expressible(const AtenGraph& graph,
+                                                     const PlanAtenOptions& options) {
+  std::vector<AtenPlanResult> found;
+  std::vector<AxisRoles> all{AxisRoles()};
+  for (AxisRoles& roles : expressible_roles(options.mesh.size()))
+    all.push_back(std::move(roles));
+  for (AxisRoles& roles : all) {
+    PlanAtenOptions with = options;
+    with.roles = roles;
+    Result<AtenPlanResult> result = plan_with_roles(graph, with);
+    if (!result.ok() && result.error().code != ErrorCode::kInfeasible) return result.error();
+    found.push_back(result.ok() ? *std::move(result) : AtenPlanResult());
+    if (!result.ok()) found.back().status = SolveStatus::kInfeasible;
+    found.back().roles = std::move(roles);
+    found.back().free_bound_us = found.front().lower_bound_us;
+  }
+  return found;
+}
+
+Result<AtenPlanResult> plan_aten(const AtenGraph& graph, const PlanAtenOptions& options) {
+  if (!options.expressible) return plan_with_roles(graph, options);
+  if (!options.roles.empty())
+    return invalid_input("/roles", "are found by `expressible`; give only one of both");
+  const Stopwatch watch;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(std::vector<AtenPlanResult> found, plan_expressible(graph, options));
+  if (found.size() == 1) {
+    return invalid_input("/mesh", "a program has at most three axes: replicate, shard and tensor");
+  }
+  AtenPlanResult best = *std::min_element(found.begin() + 1, found.end(), is_faster);
+  best.total_s = watch.seconds();
+  return best;
 }
 
 Result<std::vector<AtenMove>> aten_moves(const AtenGraph& graph, const PlanAtenOptions& options,

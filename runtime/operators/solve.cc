@@ -15,8 +15,8 @@ using operators::SolveStatus;
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kStatusNames{"optimal", "feasible", "infeasible",
-                                                       "unknown"};
+constexpr std::array<std::string_view, 5> kStatusNames{"optimal", "feasible", "infeasible", "unknown",
+                                                       "within_gap"};
 
 }  // namespace
 

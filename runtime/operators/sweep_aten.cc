@@ -26,9 +26,35 @@ void extend(MeshShape& mesh, std::int64_t devices, std::size_t axes,
   }
 }
 
-bool is_faster(const AtenSweep::Row& a, const AtenSweep::Row& b) {
-  if (a.result.plan.has_value() != b.result.plan.has_value()) return a.result.plan.has_value();
-  return a.result.plan && a.result.evaluation.total_us() < b.result.evaluation.total_us();
+// Returns a result without a plan where a rule leaves no strategy.
+Result<AtenPlanResult> plan_if_feasible(const operators::AtenGraph& graph,
+                                        const PlanAtenOptions& options) {
+  Result<AtenPlanResult> result = plan_aten(graph, options);
+  if (result.ok() || result.error().code != ErrorCode::kInfeasible) return result;
+  AtenPlanResult none;
+  none.status = operators::SolveStatus::kInfeasible;
+  none.roles = options.roles;
+  return none;
+}
+
+Status add_baseline(const operators::AtenGraph& graph, const AtenBaseline& baseline,
+                    PlanAtenOptions options, AtenSweep& sweep) {
+  if (redistribution::num_devices(baseline.mesh) != sweep.devices) {
+    return invalid_input("/mesh", "has " +
+                                      std::to_string(redistribution::num_devices(baseline.mesh)) +
+                                      " devices, not " + std::to_string(sweep.devices));
+  }
+  options.mesh = baseline.mesh;
+  options.roles = baseline.roles;
+  options.constraints.insert(options.constraints.end(), baseline.constraints.begin(),
+                             baseline.constraints.end());
+  options.expressible = false;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(AtenPlanResult result, plan_if_feasible(graph, options));
+  for (const AtenSweep::Row& row : sweep.rows) {
+    if (row.mesh == baseline.mesh) result.free_bound_us = row.result.free_bound_us;
+  }
+  sweep.rows.push_back({baseline.mesh, std::move(result), baseline.name});
+  return {};
 }
 
 }  // namespace
@@ -52,17 +78,28 @@ Result<AtenSweep> sweep_aten(const operators::AtenGraph& graph, std::int64_t dev
   for (MeshShape& mesh : mesh_shapes(devices, most_axes)) {
     PlanAtenOptions on_mesh = options;
     on_mesh.mesh = mesh;
-    Result<AtenPlanResult> result = plan_aten(graph, on_mesh);
-    if (!result.ok() && result.error().code == ErrorCode::kInfeasible) {
-      AtenPlanResult none;
-      none.status = operators::SolveStatus::kInfeasible;
-      sweep.rows.push_back({std::move(mesh), std::move(none)});
-      continue;
+    std::vector<AtenPlanResult> results;
+    if (options.expressible) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(results, plan_expressible(graph, on_mesh));
+    } else {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(AtenPlanResult result, plan_if_feasible(graph, on_mesh));
+      results.push_back(std::move(result));
     }
-    if (!result.ok()) return result.error();
-    sweep.rows.push_back({std::move(mesh), std::move(result).value()});
+    for (AtenPlanResult& result : results)
+      sweep.rows.push_back({mesh, std::move(result), ""});
   }
-  std::stable_sort(sweep.rows.begin(), sweep.rows.end(), is_faster);
+  for (std::size_t b = 0; b < options.baselines.size(); ++b) {
+    const Status added = add_baseline(graph, options.baselines[b], options, sweep);
+    if (!added.ok()) {
+      Error error = added.error();
+      error.where = "/baselines/" + std::to_string(b) + error.where;
+      return error;
+    }
+  }
+  std::stable_sort(sweep.rows.begin(), sweep.rows.end(),
+                   [](const AtenSweep::Row& a, const AtenSweep::Row& b) {
+                     return is_faster(a.result, b.result);
+                   });
   return sweep;
 }
 

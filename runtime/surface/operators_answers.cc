@@ -420,6 +420,9 @@ Result<PlanAtenOptions> options_of(const Input& file, const std::string& text,
   options.redistribution = overrides.redistribution.value_or(options.redistribution);
   options.blocks = overrides.blocks.value_or(options.blocks);
   if (overrides.overlap) options.overlap = {*overrides.overlap, *overrides.overlap};
+  options.gap = overrides.gap.value_or(options.gap);
+  if (!overrides.roles.empty()) options.roles = overrides.roles;
+  options.expressible = options.expressible || overrides.expressible;
   override_limits(overrides.limits, options.limits);
   return options;
 }
@@ -451,7 +454,7 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
 
 // Locates an error about an option at the flag that set the option, or in the options file.
 Error located(Error error, const Input& graph, const Input& file, const AtenOverrides& overrides) {
-  const std::array<std::pair<std::string_view, std::string_view>, 11> options{{
+  const std::array<std::pair<std::string_view, std::string_view>, 14> options{{
       {"/devices", "devices"},
       {"/axes", "axes"},
       {"/mesh", overrides.mesh ? "mesh" : ""},
@@ -463,6 +466,9 @@ Error located(Error error, const Input& graph, const Input& file, const AtenOver
       {"/operator_times", ""},
       {"/overlap", overrides.overlap ? "overlap" : ""},
       {"/placements", ""},
+      {"/gap", overrides.gap ? "gap" : ""},
+      {"/roles", overrides.roles.empty() ? "" : "roles"},
+      {"/baselines", ""},
   }};
   for (const auto& [place, flag] : options) {
     if (!error.where.starts_with(place)) continue;  // "/devices" must precede "/device"
@@ -558,6 +564,7 @@ Result<OperatorProblem> load(const SolveRequest& request, const Watch& watch) {
 Outcome outcome_of(const OperatorsResult& result) {
   switch (result.status) {
     case SolveStatus::kOptimal:
+    case SolveStatus::kWithinGap:
     case SolveStatus::kFeasible:
       break;
     case SolveStatus::kInfeasible:

@@ -37,6 +37,11 @@ void describe(AtenOverrides& out, Fields& fields) {
   fields.value("overlap", out.overlap, "SHARE",
                "Share of moving parameters and gradients that operators hide (default: 0)",
                decimal_number("", true));
+  fields.value("gap", out.gap, "SHARE",
+               "End with a plan this much above its bound at most (default: 0.001)",
+               decimal_number("", true));
+  fields.flag("expressible", out.expressible,
+              "Plan for programs of FSDP2 and tensor parallelism; tries all roles of axes");
   describe(out.limits, fields);
 }
 
@@ -92,6 +97,9 @@ void describe(BuildRequest& request, Fields& fields) {
 
 void describe(AtenPlanRequest& request, Fields& fields) {
   fields.mesh("mesh", request.overrides.mesh, "Devices along each axis, such as 4x2");
+  fields.list("roles", request.overrides.roles, "ROLE[,ROLE...]",
+              "Roles of the axes in a program: free, replicate, shard or tensor",
+              one_of("role", names_of(operators::AxisRole{})));
   describe_model(request.graph, request.options, fields);
   describe(request.overrides, fields);
 }

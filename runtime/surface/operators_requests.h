@@ -60,6 +60,9 @@ struct AtenOverrides {
   std::optional<operators::RedistributionChoice> redistribution;
   std::optional<double> overlap;  // share of collectives, for parameters and gradients
   std::optional<operators::BlockSharing> blocks;
+  std::optional<double> gap;
+  operators::AxisRoles roles;  // of `plan` only
+  bool expressible = false;
   OperatorsOptions limits;  // only the members that were changed
 };
 

@@ -1,62 +1,9 @@
 #include "core/operators/aten/aten_plan.h"
 
+#include "core/operators/aten/tensor_uses.h"
+
 namespace shardwright::operators {
 namespace {
-
-// Returns, by node, whether its outputs depend on parameters alone.
-std::vector<char> of_parameters(const AtenGraph& graph) {
-  std::vector<char> found(graph.size(), 0);
-  for (std::size_t n = 0; n < graph.size(); ++n) {
-    const AtenNode& node = graph[n];
-    found[n] = node.is_placeholder()
-                   ? node.role == AtenRole::kParameter
-                   : !node.inputs.empty() &&
-                         std::all_of(node.inputs.begin(), node.inputs.end(),
-                                     [&](const TensorRef& ref) { return found[ref.node] != 0; });
-  }
-  return found;
-}
-
-// Tells, by node and output, whether the output is used only to compute gradients of parameters.
-class ForGradients {
- public:
-  explicit ForGradients(const AtenGraph& graph) {
-    for (const AtenNode& node : graph.nodes())
-      uses_.emplace_back(node.outputs.size(), Use::kNone);
-    std::vector<char> is_gradient(graph.outputs().size(), 0);
-    for (const AtenPair& pair : graph.pairs()) {
-      is_gradient[pair.output] = graph[pair.placeholder].role == AtenRole::kParameter &&
-                                 graph.outputs()[pair.output].role == AtenOutputRole::kGradient;
-    }
-    for (std::size_t o = 0; o < graph.outputs().size(); ++o)
-      add_use(graph.outputs()[o].value, is_gradient[o] != 0);
-    for (std::size_t n = graph.size(); n-- > 0;) {
-      const bool is_for_gradients = all_for_gradients(n);
-      for (const TensorRef& ref : graph[n].inputs)
-        add_use(ref, is_for_gradients);
-    }
-  }
-
-  bool of(const TensorRef& ref) const { return uses_[ref.node][ref.output] == Use::kGradientsOnly; }
-
- private:
-  enum class Use : std::uint8_t { kNone, kGradientsOnly, kOther };
-
-  void add_use(const TensorRef& ref, bool is_for_gradients) {
-    Use& use = uses_[ref.node][ref.output];
-    if (!is_for_gradients) use = Use::kOther;
-    if (use == Use::kNone) use = Use::kGradientsOnly;
-  }
-
-  // Ignores unused outputs. Returns false if no output is used.
-  bool all_for_gradients(std::size_t node) const {
-    const std::vector<Use>& uses = uses_[node];
-    return std::count(uses.begin(), uses.end(), Use::kGradientsOnly) > 0 &&
-           std::count(uses.begin(), uses.end(), Use::kOther) == 0;
-  }
-
-  std::vector<std::vector<Use>> uses_;
-};
 
 bool computes(const AtenGraph& graph, std::size_t consumer) {
   return consumer < graph.size() && !graph[consumer].is_placeholder() && !graph[consumer].view;
@@ -71,8 +18,8 @@ double bytes(const AtenTensor& tensor) {
 
 Overlap::Overlap(const AtenGraph& graph, const OverlapShares& shares) : shares_(shares) {
   if (!shares.any()) return;
-  const std::vector<char> is_of_parameters = of_parameters(graph);
-  const ForGradients for_gradients(graph);
+  const std::vector<char> is_of_parameters = depends_on_parameters(graph);
+  const GradientUses for_gradients(graph);
   std::vector<double> hidden_bytes(graph.size(), 0);  // by hiding node
   std::vector<double> taken_bytes;                    // by consumer and input
   const auto add = [&](std::size_t consumer, const TensorRef& ref) {
@@ -81,7 +28,7 @@ Overlap::Overlap(const AtenGraph& graph, const OverlapShares& shares) : shares_(
     if (shares.parameters > 0 && is_of_parameters[ref.node] && computes(graph, consumer)) {
       hiding = {Hiding::By::kConsumer, shares.parameters, 0};
       node = static_cast<std::uint32_t>(consumer);
-    } else if (shares.gradients > 0 && for_gradients.of(ref) && computes(graph, ref.node)) {
+    } else if (shares.gradients > 0 && for_gradients.only(ref) && computes(graph, ref.node)) {
       hiding = {Hiding::By::kProducer, shares.gradients, 0};
       node = ref.node;
     }

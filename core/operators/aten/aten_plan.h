@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/operators/aten/aten_graph.h"
+#include "core/operators/aten/axis_roles.h"
 #include "core/operators/aten/held_tensors.h"
 #include "core/operators/aten/roofline.h"
 
@@ -94,6 +95,7 @@ struct AtenPlan {
   redistribution::MeshShape mesh;
   CollectiveBackend backend = CollectiveBackend::kNccl;
   OverlapShares overlap;
+  AxisRoles roles;                      // that the plan keeps to; empty if all axes are free
   std::vector<AtenNodePlan> nodes;      // by node of the graph
   std::vector<AtenOutputPlan> outputs;  // by output of the graph
 };

@@ -68,7 +68,11 @@ bool matches(const std::vector<MaybeAxisPlacement>& entry,
 class Evaluator {
  public:
   Evaluator(const AtenGraph& graph, const AtenPlan& plan, const AtenJudgement& judgement)
-      : graph_(graph), plan_(plan), judgement_(judgement), overlap_(graph, plan.overlap) {}
+      : graph_(graph),
+        plan_(plan),
+        judgement_(judgement),
+        overlap_(graph, plan.overlap),
+        roles_(graph, plan.mesh, plan.roles) {}
 
   AtenEvaluation run() {
     for (std::uint32_t n = 0; n < graph_.size(); ++n) {
@@ -80,6 +84,7 @@ class Evaluator {
       add_output(o);
     for (const AtenPair& pair : graph_.pairs())
       check_pair(pair);
+    if (!plan_.roles.empty()) check_roles();
     add_memory();
     return std::move(result_);
   }
@@ -209,6 +214,40 @@ class Evaluator {
     }
   }
 
+  // Every placeholder must lie as the roles of the axes allow, and every tensor may move only so.
+  void check_roles() {
+    for (std::uint32_t n = 0; n < graph_.size(); ++n) {
+      const AtenNodePlan& plan = plan_.nodes[n];
+      for (std::size_t axis = 0; graph_[n].is_placeholder() && axis < plan_.mesh.size(); ++axis) {
+        if (plan.outputs[0] && !roles_.may_hold(n, axis, plan.outputs[0]->on(axis)))
+          role_violation("nodes", n, axis, "lies");
+      }
+      for (std::uint32_t i = 0; i < plan.inputs.size(); ++i)
+        check_move("nodes", n, {n, i}, plan.inputs[i]);
+    }
+    for (std::uint32_t o = 0; o < graph_.outputs().size(); ++o) {
+      const auto consumer = static_cast<std::uint32_t>(graph_.size()) + o;
+      check_move("outputs", o, {consumer, 0}, plan_.outputs[o].placement);
+    }
+  }
+
+  void check_move(const char* list, std::size_t index, const TakenTensor& taken,
+                  const MaybePlacement& target) {
+    const MaybePlacement& source = produced(taken_value(graph_, taken));
+    if (!source || !target) return;
+    for (std::size_t axis = 0; axis < plan_.mesh.size(); ++axis) {
+      if (!roles_.may_move(roles_.kind_of(taken), axis, source->on(axis), target->on(axis)))
+        role_violation(list, index, axis, "moves");
+    }
+  }
+
+  void role_violation(const char* list, std::size_t index, std::size_t axis, const char* verb) {
+    const auto role = static_cast<std::size_t>(plan_.roles[axis]);
+    violation(list, index,
+              std::string("a tensor ") + verb + " along axis " + std::to_string(axis) +
+                  " as its role, " + std::string(names_of(AxisRole{})[role]) + ", does not allow");
+  }
+
   void add_memory() {
     const std::vector<AtenMemory> memory =
         memory_by_moment(graph_, plan_, judgement_.optimizer_states);
@@ -224,6 +263,7 @@ class Evaluator {
   const AtenPlan& plan_;
   const AtenJudgement& judgement_;
   Overlap overlap_;
+  RoleRules roles_;
   AtenEvaluation result_;
 };
 

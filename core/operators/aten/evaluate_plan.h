@@ -68,7 +68,8 @@ struct AtenEvaluation {
 
 // Recomputes times and memory from the graph. Checks that every operator follows its rule, that
 // every device has elements of every tensor, that gradients are placed like parameters and tangents
-// like outputs, and that the times in the plan are right. Independent of the search. Precondition:
+// like outputs, that tensors lie and move as the roles of the axes allow, and that the times in the
+// plan are right. Independent of the search. Precondition:
 // the plan has as many nodes and outputs as the graph, and as many placements per node.
 AtenEvaluation evaluate(const AtenGraph& graph, const AtenPlan& plan,
                         const AtenJudgement& judgement);

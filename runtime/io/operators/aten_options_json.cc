@@ -81,25 +81,31 @@ std::string axis_word(const MaybeAxisPlacement& placement) {
   return "P" + std::string(redistribution::name_of(placement->reduce_op));
 }
 
-Status read_placement(JsonValue value, std::size_t num_axes, Placement& out) {
+namespace {
+
+// Reads one word per mesh axis; `*` leaves the axis open. If several axes shard one dimension,
+// earlier axes cut first.
+Status read_placement(JsonValue value, std::size_t num_axes, operators::AtenConstraint& out) {
   if (!value.is_array() || value.size() != num_axes) {
     return value.expected("a list with a placement for each of the mesh's " +
                           std::to_string(num_axes) + " axes");
   }
   std::vector<AxisPlacement> axes;
   for (std::size_t axis = 0; axis < num_axes; ++axis) {
-    MaybeAxisPlacement placement;
-    SHARDWRIGHT_RETURN_IF_ERROR(read_axis_word(value[axis], placement));
+    MaybeAxisPlacement placement = AxisPlacement::replicate();
+    if (value[axis].is_string() && value[axis].string().value() == "*") {
+      out.any_axes |= static_cast<std::uint8_t>(1U << axis);
+    } else {
+      SHARDWRIGHT_RETURN_IF_ERROR(read_axis_word(value[axis], placement));
+    }
     if (!placement) return value[axis].expected("a placement, such as R or S0");
     axes.push_back(*placement);
   }
   const Result<Placement> placement = Placement::make(axes, redistribution::kMaxDims);
   if (!placement.ok()) return value.error(placement.error().message);
-  out = *placement;
+  out.placement = *placement;
   return {};
 }
-
-namespace {
 
 using namespace operators;
 using redistribution::AxisLink;
@@ -128,7 +134,7 @@ Status read_constraints(JsonValue value, AtenConstraint::Of of, std::size_t num_
     AtenConstraint constraint;
     constraint.of = of;
     constraint.target = value[i].key();
-    SHARDWRIGHT_RETURN_IF_ERROR(read_placement(value[i], num_axes, constraint.placement));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_placement(value[i], num_axes, constraint));
     out.push_back(std::move(constraint));
   }
   return {};
@@ -136,8 +142,9 @@ Status read_constraints(JsonValue value, AtenConstraint::Of of, std::size_t num_
 
 JsonShape constraints_shape() {
   return json::by_name(
-      json::list(json::text().like("^(R|S0*[0-8]|P|Pavg|Pmax|Pmin)$"))
-          .says("One placement for each axis of the mesh: R, S<dim>, P, Pavg, Pmax or Pmin."));
+      json::list(json::text().like("^(R|S0*[0-8]|P|Pavg|Pmax|Pmin|[*])$"))
+          .says("One placement for each axis of the mesh: R, S<dim>, P, Pavg, Pmax, Pmin, or * for "
+                "any. `*` in a name stands for any text; the first name that fits counts."));
 }
 
 void describe_placements(JsonMembers& members, std::size_t num_axes,
@@ -222,6 +229,48 @@ static void describe(JsonMembers& members, CollectiveModel& model) {
 
 namespace {
 
+JsonShape placements_shape() {
+  return shape_by([](JsonMembers& members) {
+    std::vector<AtenConstraint> sample;
+    describe_placements(members, 0, sample);
+  });
+}
+
+Status read_placements(JsonValue value, std::size_t num_axes, std::vector<AtenConstraint>& out) {
+  return read_by(value, [&](JsonMembers& members) { describe_placements(members, num_axes, out); });
+}
+
+void describe_baseline(JsonMembers& members, AtenBaseline& baseline,
+                       std::optional<JsonValue>& placements) {
+  members.required("name", baseline.name)
+      .required("mesh", baseline.mesh, "Devices along each axis.")
+      .required("roles", baseline.roles, "One for each axis of the mesh.")
+      .optional_with(
+          "placements",
+          [&](JsonValue v) {
+            placements = v;
+            return Status();
+          },
+          placements_shape);
+}
+
+Status read_baseline(JsonValue value, AtenBaseline& out) {
+  std::optional<JsonValue> placements;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_by(
+      value, [&](JsonMembers& members) { describe_baseline(members, out, placements); }));
+  SHARDWRIGHT_RETURN_IF_ERROR(redistribution::check_mesh(out.mesh));
+  return placements ? read_placements(*placements, out.mesh.size(), out.constraints) : Status();
+}
+
+JsonShape baselines_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+           AtenBaseline sample;
+           std::optional<JsonValue> placements;
+           describe_baseline(members, sample, placements);
+         }))
+      .says("Known ways to shard the model, with which `operators sweep` compares.");
+}
+
 // Keeps the placements unread until the mesh is known.
 void describe_options(JsonMembers& members, PlanAtenOptions& options,
                       std::optional<JsonValue>& placements) {
@@ -242,13 +291,13 @@ void describe_options(JsonMembers& members, PlanAtenOptions& options,
                 "Shares of moving parameters and gradients that operators hide.")
       .word("blocks", options.blocks, "kind of blocks", kBlocks,
             "Whether repeated blocks must be sharded alike.")
-      .optional_with("placements", keep,
-                     [] {
-                       return shape_by([](JsonMembers& inner) {
-                         std::vector<AtenConstraint> sample;
-                         describe_placements(inner, 0, sample);
-                       });
-                     })
+      .optional_with("placements", keep, placements_shape)
+      .optional("gap", options.gap,
+                "A plan that exceeds the bound by at most this fraction ends the search.")
+      .optional("roles", options.roles, "One for each axis of the mesh.")
+      .optional("expressible", options.expressible,
+                "Whether to plan for programs of FSDP2 and tensor parallelism.")
+      .optional_with("baselines", list_into(options.baselines, read_baseline), baselines_shape)
       .optional("threads", options.limits.threads)
       .optional("time_limit_s", options.limits.time_limit_s)
       .optional("work_limit", options.limits.work_limit)
@@ -268,9 +317,7 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
   if (!mesh.empty()) out.mesh = mesh;
   if (out.mesh.empty()) return document.root().error("\"mesh\" is missing");
   if (placements) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_by(*placements, [&](JsonMembers& members) {
-      describe_placements(members, out.mesh.size(), out.constraints);
-    }));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_placements(*placements, out.mesh.size(), out.constraints));
   }
   return out;
 }

@@ -22,9 +22,6 @@ Status read_axis_word(JsonValue value, operators::MaybeAxisPlacement& out);
 JsonShape axis_word_shape();
 std::string axis_word(const operators::MaybeAxisPlacement& placement);
 
-// Reads one word per mesh axis. If several axes shard one dimension, earlier axes cut first.
-Status read_placement(JsonValue value, std::size_t num_axes, redistribution::Placement& out);
-
 // Reads an options file. If `mesh` is not empty, it replaces the mesh of the text, which may then
 // lack one. Errors (kInvalidInput with a JSON pointer): text that is no JSON, unknown keys, no
 // mesh, placements whose length is not that of the mesh.

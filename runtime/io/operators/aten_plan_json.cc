@@ -1,9 +1,35 @@
 #include "runtime/io/operators/aten_plan_json.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "runtime/io/operators/aten_options_json.h"
+
+namespace shardwright {
+
+static void describe(JsonMembers& members, MovingTimes& times) {
+  members.required("all_gather_us", times.all_gather_us)
+      .required("all_to_all_us", times.all_to_all_us)
+      .required("all_reduce_us", times.all_reduce_us)
+      .required("reduce_scatter_us", times.reduce_scatter_us)
+      .required("slice_us", times.slice_us, "Copies; nothing is sent.");
+}
+
+}  // namespace shardwright
+
+namespace shardwright::operators {
+
+static void describe(JsonMembers& members, AtenMemory& memory) {
+  members.required("parameters", memory.parameters)
+      .required("optimizer_states", memory.optimizer_states)
+      .required("gradients", memory.gradients)
+      .required("inputs", memory.inputs)
+      .required("activations", memory.activations)
+      .required("moved", memory.moved);
+}
+
+}  // namespace shardwright::operators
 
 namespace shardwright {
 namespace {
@@ -46,12 +72,20 @@ void describe_mesh(JsonMembers& members, redistribution::MeshShape& shape) {
 }
 
 void describe_figures(JsonMembers& members, MeshOutcome& outcome) {
-  members.required("status", outcome.status)
+  members.optional("roles", outcome.roles, "Of each axis; absent if all are free.")
+      .optional("baseline", outcome.baseline, "Its name.")
+      .required("status", outcome.status)
       .optional("objective_us", outcome.objective_us, "Time of a step.")
-      .optional("lower_bound_us", outcome.lower_bound_us, "No plan is faster.")
+      .optional("lower_bound_us", outcome.lower_bound_us, "No plan with these roles is faster.")
+      .optional("gap", outcome.gap, "Fraction of the time between the bound and the plan.")
+      .optional("free_bound_us", outcome.free_bound_us,
+                "No plan is faster, whatever the roles of the axes.")
+      .optional("loss", outcome.loss, "How much slower the plan is than that: 0.05 is 5 %.")
       .optional("compute_us", outcome.compute_us)
       .optional("redistribute_us", outcome.redistribute_us)
       .optional("hidden_us", outcome.hidden_us, "Part of redistribute_us that operators hide.")
+      .optional("communication", outcome.communication, "Parts of redistribute_us.")
+      .optional("memory", outcome.memory, "Bytes of a device at the peak.")
       .optional("peak_bytes", outcome.peak_bytes, "Bytes of a device.")
       .optional("most_moved_bytes", outcome.most_moved_bytes);
 }
@@ -136,13 +170,28 @@ void add_plan(const AtenGraph& graph, const AtenPlan& plan, ModelPlan& out) {
   }
 }
 
+MovingTimes moving_times(const AtenPlanResult& result) {
+  using Kind = redistribution::Move::Kind;
+  const auto us = [&](Kind kind) { return result.moving_us[static_cast<std::size_t>(kind)]; };
+  return {us(Kind::kAllGather), us(Kind::kAllToAll), us(Kind::kAllReduce),
+          us(Kind::kReduceScatter), us(Kind::kSplit)};
+}
+
 MeshOutcome outcome_of(const redistribution::MeshShape& mesh, const AtenPlanResult& result) {
   MeshOutcome outcome;
   outcome.mesh = mesh;
+  if (!result.roles.empty()) outcome.roles = result.roles;
   outcome.status = result.status;
+  outcome.free_bound_us = result.free_bound_us;
   if (result.plan) {
-    outcome.objective_us = result.evaluation.total_us();
+    const double us = result.evaluation.total_us();
+    outcome.objective_us = us;
     outcome.lower_bound_us = result.lower_bound_us;
+    outcome.gap = us > 0 ? std::max(0.0, (us - result.lower_bound_us) / us) : 0;
+    if (result.free_bound_us.value_or(0) > 0)
+      outcome.loss = std::max(0.0, us / *result.free_bound_us - 1);
+    outcome.communication = moving_times(result);
+    outcome.memory = result.at_peak;
     outcome.compute_us = result.evaluation.compute_us;
     outcome.redistribute_us = result.evaluation.redistribute_us;
     if (result.plan->overlap.any()) outcome.hidden_us = result.evaluation.hidden_us;
@@ -172,8 +221,10 @@ void describe(JsonMembers& members, MeshSweep& sweep) {
 MeshSweep mesh_sweep(const AtenSweep& sweep) {
   MeshSweep out;
   out.devices = sweep.devices;
-  for (const AtenSweep::Row& row : sweep.rows)
+  for (const AtenSweep::Row& row : sweep.rows) {
     out.meshes.push_back(outcome_of(row.mesh, row.result));
+    if (!row.baseline.empty()) out.meshes.back().baseline = row.baseline;
+  }
   return out;
 }
 

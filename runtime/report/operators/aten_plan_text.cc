@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -73,10 +74,23 @@ std::string placement_text(const MaybePlacement& placement, std::size_t num_axes
   return text;
 }
 
+namespace {
+
+std::string percent_text(double share) {
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.2g %%", 100 * share);
+  return buffer.data();
+}
+
+}  // namespace
+
 std::string outcome_text(const AtenPlanResult& result) {
   switch (result.status) {
     case SolveStatus::kOptimal:
       return "Optimal: no plan takes less time.";
+    case SolveStatus::kWithinGap:
+      return "Within the gap: no plan takes less time by more than " +
+             percent_text(1 - result.lower_bound_us / result.evaluation.total_us()) + ".";
     case SolveStatus::kFeasible:
       return "Stopped before the proof that no plan takes less time.";
     case SolveStatus::kInfeasible:
@@ -153,7 +167,7 @@ class PlanReport {
     line("  operators", ms_text(evaluation.compute_us) + " ms");
     line("  moving tensors",
          ms_text(evaluation.redistribute_us) + " ms" + hidden_text(*result_.plan, evaluation));
-    if (result_.status == SolveStatus::kFeasible)
+    if (result_.status != SolveStatus::kOptimal)
       line("at least", ms_text(result_.lower_bound_us) + " ms");
     const std::string limit =
         options_.memory_limit ? " of " + format_bytes(Bytes(*options_.memory_limit)) : "";

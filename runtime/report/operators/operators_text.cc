@@ -78,6 +78,7 @@ class Report {
   void write_outcome() {
     switch (result_.status) {
       case SolveStatus::kOptimal:
+      case SolveStatus::kWithinGap:  // only of plans for ATen graphs
         text_ += "Optimal: no choice is cheaper.\n";
         break;
       case SolveStatus::kFeasible:

@@ -28,6 +28,7 @@ struct TransferKind {
   std::uint32_t input = 0;
   bool equal = false;  // the edge only forbids different placements
   Hiding hiding;
+  std::uint8_t use = 0;  // RoleRules::kind_of()
 
   friend auto operator<=>(const TransferKind&, const TransferKind&) = default;
 };
@@ -166,23 +167,24 @@ class TransferMaker {
     const std::uint32_t to = variables_.class_of(taken.consumer);
     const std::optional<std::uint32_t> mover = variables_.mover_of(taken);
     const Hiding& hiding = overlap_.of(taken);
+    const std::uint8_t use = variables_.roles().kind_of(taken);
     if (!mover) {
-      return add_edge(ref.node, taken.consumer, {from, ref.output, to, taken.input, false, hiding},
-                      ref);
+      return add_edge(ref.node, taken.consumer,
+                      {from, ref.output, to, taken.input, false, hiding, use}, ref);
     }
     const std::uint32_t way = variables_.class_of(*mover);
     const bool by_consumer = hiding.by == Hiding::By::kConsumer;
-    add_edge(ref.node, *mover, {from, ref.output, way, 0, false, by_consumer ? Hiding() : hiding},
-             ref);
+    add_edge(ref.node, *mover,
+             {from, ref.output, way, 0, false, by_consumer ? Hiding() : hiding, use}, ref);
     add_edge(*mover, taken.consumer,
-             {way, 0, to, taken.input, true, by_consumer ? hiding : Hiding()}, ref);
+             {way, 0, to, taken.input, true, by_consumer ? hiding : Hiding(), 0}, ref);
   }
 
   void add_pair(const AtenPair& pair) {
     if (!variables_.strategies(pair.placeholder).outputs[0]) return;
     const std::uint32_t output = variables_.output_variable(pair.output);
     add_edge(pair.placeholder, output,
-             {variables_.class_of(pair.placeholder), 0, variables_.class_of(output), 0, true, {}},
+             {variables_.class_of(pair.placeholder), 0, variables_.class_of(output), 0, true, {}, 0},
              {pair.placeholder, 0});
   }
 
@@ -204,7 +206,7 @@ class TransferMaker {
     transfer.columns = static_cast<std::uint32_t>(target.distinct.size());
     transfer.costs =
         kind.equal ? equality(source, target)
-                   : costs_.table(variables_.graph().tensor(ref), source.distinct, target.distinct);
+                   : moving_us(kind.use, variables_.graph().tensor(ref), source, target);
     transfer.row_of = source.index;
     transfer.column_of = target.index;
     const StrategyClass& producer = variables_.class_strategies(kind.from);
@@ -215,6 +217,21 @@ class TransferMaker {
     if (!producer.moving_us.empty()) charge_by_mover(producer, transfer);
     hide(kind.hiding, producer, consumer, transfer);
     return transfer;
+  }
+
+  // Forbids the moves that the roles of the axes do not allow.
+  std::vector<double> moving_us(std::uint8_t use, const AtenTensor& tensor,
+                                const PlacementColumn& source,
+                                const PlacementColumn& target) const {
+    std::vector<double> costs = costs_.table(tensor, source.distinct, target.distinct);
+    auto cost = costs.begin();
+    for (const Placement& from : source.distinct) {
+      for (const Placement& to : target.distinct) {
+        if (!variables_.roles().may_move(use, from, to)) *cost = kForbidden;
+        ++cost;
+      }
+    }
+    return costs;
   }
 
   const AtenVariables& variables_;
@@ -285,17 +302,27 @@ Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held,
                          held.copies, variables, number);
 }
 
-// By time point: the sum over all usages of the least bytes that a choice holds.
-std::vector<std::int64_t> least_sums(const AtenUsages& usages) {
+// By time point: the sum over all usages of `bytes_of`, which gets a usage and its bytes by choice.
+template <class BytesOf>
+std::vector<std::int64_t> sums_over_time(const AtenUsages& usages, const BytesOf& bytes_of) {
   std::vector<std::int64_t> sums(usages.num_time_points + 1, 0);  // at first differences
   for (const AtenUsages::Usage& usage : usages.usages) {
-    const std::vector<std::int64_t>& bytes = usages.bytes[usage.bytes];
-    const std::int64_t least = *std::min_element(bytes.begin(), bytes.end());
-    sums[usage.live.begin] += least;
-    sums[usage.live.end] -= least;
+    const std::int64_t bytes = bytes_of(usage, usages.bytes[usage.bytes]);
+    sums[usage.live.begin] += bytes;
+    sums[usage.live.end] -= bytes;
   }
   std::partial_sum(sums.begin(), sums.end(), sums.begin());
   return sums;
+}
+
+std::vector<std::int64_t> least_sums(const AtenUsages& usages) {
+  return sums_over_time(usages, [](const auto&, const std::vector<std::int64_t>& bytes) {
+    return *std::min_element(bytes.begin(), bytes.end());
+  });
+}
+
+std::size_t index_of_most(const std::vector<std::int64_t>& sums) {
+  return static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
 }
 
 AtenRole role_of(AtenConstraint::Of of) {
@@ -406,34 +433,64 @@ const AtenTensor& placed_tensor(const AtenGraph& graph, std::size_t variable) {
                                  : graph.tensor(graph.outputs()[variable - graph.size()].value);
 }
 
+// Returns true if the text is the pattern, in which each `*` stands for any text.
+bool fits_pattern(std::string_view pattern, std::string_view text) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t begin = star; begin <= text.size(); ++begin) {
+    if (fits_pattern(rest, text.substr(begin))) return true;
+  }
+  return false;
+}
+
+bool fits(const redistribution::Placement& placement, const redistribution::Placement& wanted,
+          std::uint8_t any_axes, std::size_t num_axes) {
+  if (any_axes == 0) return placement == wanted;
+  for (std::size_t axis = 0; axis < num_axes; ++axis) {
+    if ((any_axes >> axis & 1U) == 0 && placement.on(axis) != wanted.on(axis)) return false;
+  }
+  return true;
+}
+
+// Forbids the strategies of a variable that do not place its tensor as the constraint says.
+Status constrain(const AtenVariables& variables, const AtenConstraint& constraint,
+                 const std::string& where, std::size_t variable, std::vector<double>& costs) {
+  const AtenGraph& graph = variables.graph();
+  const std::size_t num_axes = variables.mesh().size();
+  const StrategyClass& strategies = variables.strategies(variable);
+  const std::optional<PlacementColumn>& column =
+      variable < graph.size() ? strategies.outputs[0] : strategies.inputs[0];
+  const redistribution::Placement wanted =
+      redistribution::effective_placement(variables.mesh(), constraint.placement);
+  bool any = false;
+  for (std::size_t s = 0; s < strategies.size(); ++s) {
+    const bool is_wanted = column && fits(column->of(s), wanted, constraint.any_axes, num_axes);
+    if (!is_wanted) costs[s] = kForbidden;
+    any = any || is_wanted;
+  }
+  if (any) return {};
+  return impossible_placement(where, constraint, placed_tensor(graph, variable),
+                              allowed_text(column, strategies.size(), num_axes), num_axes);
+}
+
 Status constrain(const AtenVariables& variables, const std::vector<AtenConstraint>& constraints,
                  std::vector<std::vector<double>>& costs) {
-  const AtenGraph& graph = variables.graph();
+  std::vector<char> is_constrained(variables.size(), 0);
   for (const AtenConstraint& constraint : constraints) {
     const std::string where =
         "/placements/" + std::string(word_of(constraint.of)) + "s/" + constraint.target;
-    const std::vector<Named> named = named_tensors(graph, variables, constraint.of);
-    const auto found = std::find_if(named.begin(), named.end(), [&](const Named& each) {
-      return each.target == constraint.target;
-    });
-    if (found == named.end()) return unknown_target(where, constraint, named);
-    const std::size_t variable = found->variable;
-    const StrategyClass& strategies = variables.strategies(variable);
-    const std::optional<PlacementColumn>& column =
-        variable < graph.size() ? strategies.outputs[0] : strategies.inputs[0];
-    const redistribution::Placement wanted =
-        redistribution::effective_placement(variables.mesh(), constraint.placement);
+    const std::vector<Named> named = named_tensors(variables.graph(), variables, constraint.of);
     bool any = false;
-    for (std::size_t s = 0; s < strategies.size(); ++s) {
-      const bool fits = column && column->of(s) == wanted;
-      if (!fits) costs[variable][s] = kForbidden;
-      any = any || fits;
+    for (const Named& each : named) {
+      if (!fits_pattern(constraint.target, each.target)) continue;
+      any = true;
+      if (std::exchange(is_constrained[each.variable], 1) != 0) continue;
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          constrain(variables, constraint, where, each.variable, costs[each.variable]));
     }
-    if (!any) {
-      const std::size_t num_axes = variables.mesh().size();
-      return impossible_placement(where, constraint, placed_tensor(graph, variable),
-                                  allowed_text(column, strategies.size(), num_axes), num_axes);
-    }
+    if (!any) return unknown_target(where, constraint, named);
   }
   return {};
 }
@@ -546,9 +603,13 @@ std::int64_t least_peak(const AtenUsages& usages) {
   return *std::max_element(sums.begin(), sums.end());
 }
 
-std::size_t fullest_time(const AtenUsages& usages) {
-  const std::vector<std::int64_t> sums = least_sums(usages);
-  return static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+std::size_t fullest_time(const AtenUsages& usages) { return index_of_most(least_sums(usages)); }
+
+std::size_t fullest_time(const AtenUsages& usages, const std::vector<std::uint32_t>& choice) {
+  return index_of_most(sums_over_time(
+      usages, [&](const AtenUsages::Usage& usage, const std::vector<std::int64_t>& bytes) {
+        return bytes[choice[usage.variable]];
+      }));
 }
 
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
@@ -557,7 +618,7 @@ Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request
   Overlap overlap(graph, request.overlap);
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       AtenVariables variables,
-      AtenVariables::make(graph, {request.mesh, request.backend},
+      AtenVariables::make(graph, {request.mesh, request.backend, request.roles},
                           {request.device, transitions, overlap}, moved, executor));
   std::vector<std::vector<double>> costs = compute_costs(variables);
   SHARDWRIGHT_RETURN_IF_ERROR(constrain(variables, request.constraints, costs));
@@ -603,6 +664,7 @@ AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choic
   plan.mesh = variables.mesh();
   plan.backend = variables.backend();
   plan.overlap = model.overlap.shares();
+  plan.roles = variables.roles().roles();
   const auto placement = [](const std::optional<PlacementColumn>& column, std::uint32_t s) {
     return column ? MaybePlacement(column->of(s)) : std::nullopt;
   };

@@ -69,8 +69,9 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
 // Returns a lower bound of the peak of all choices: the maximum over time points of the sum of all
 // usages' least bytes.
 std::int64_t least_peak(const AtenUsages& usages);
-// Returns the time point at which that sum is highest.
+// Returns the time point at which that sum is highest, or the sum of the bytes of a choice.
 std::size_t fullest_time(const AtenUsages& usages);
+std::size_t fullest_time(const AtenUsages& usages, const std::vector<std::uint32_t>& choice);
 
 // How repeated blocks of a model are sharded.
 enum class BlockSharing : std::uint8_t {
@@ -78,12 +79,14 @@ enum class BlockSharing : std::uint8_t {
   kEqual,  // the blocks of a list of modules have equal strategies
 };
 
-// A placement that the user requires.
+// A placement that the user requires. `*` in the target stands for any text. The first constraint
+// that fits a tensor counts.
 struct AtenConstraint {
   enum class Of : std::uint8_t { kParameter, kBuffer, kInput, kTangent, kOutput };
   Of of = Of::kInput;
   std::string target;
   redistribution::Placement placement;
+  std::uint8_t any_axes = 0;  // a bit per axis along which any placement will do
 };
 
 struct AtenRequest {
@@ -95,6 +98,7 @@ struct AtenRequest {
   OverlapShares overlap;
   BlockSharing blocks = BlockSharing::kFree;
   std::vector<AtenConstraint> constraints;
+  AxisRoles roles;  // empty: all axes are free
 };
 
 // The variables of a plan with their costs and memory. Variables that must choose alike have the

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/interner.h"
+#include "search/operators/aten/role_entries.h"
 #include "search/operators/strategies/merge.h"
 
 namespace shardwright::operators {
@@ -33,8 +34,10 @@ void append(const AtenTensor& tensor, Words& key) {
 }
 
 // A key, equal for nodes of one class. `op`: number of the operator; 0 if times are not measured.
-Words key_of(const AtenGraph& graph, const AtenNode& node, std::int64_t op) {
+// `entries`: number of the entries that the roles leave.
+Words key_of(const AtenGraph& graph, const AtenNode& node, std::int64_t op, std::int64_t entries) {
   Words key{op,
+            entries,
             static_cast<std::int64_t>(node.rule),
             node.view ? 1 : 0,
             node.is_placeholder() ? 1 : 0,
@@ -58,8 +61,8 @@ Words key_of(const AtenGraph& graph, const AtenNode& node, std::int64_t op) {
   return key;
 }
 
-Words key_of_output(const AtenTensor& tensor) {
-  Words key{-1};
+Words key_of_output(const AtenTensor& tensor, std::int64_t entries) {
+  Words key{-1, entries};
   append(tensor, key);
   return key;
 }
@@ -145,21 +148,24 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine&
     if (is_new) first.push_back(static_cast<std::uint32_t>(variables.class_.size()));
     variables.class_.push_back(at->second);
   };
+  const RoleEntries entries(graph, mesh, variables.roles_);
   std::unordered_map<std::string_view, std::int64_t> ops;
   for (const AtenNode& node : graph.nodes()) {
     const auto number = static_cast<std::int64_t>(ops.size());
-    classify(key_of(graph, node, device.measured ? ops.emplace(node.op, number).first->second : 0));
+    classify(key_of(graph, node, device.measured ? ops.emplace(node.op, number).first->second : 0,
+                    entries.number_of(variables.size())));
   }
   for (const AtenOutput& output : graph.outputs())
-    classify(key_of_output(graph.tensor(output.value)));
+    classify(key_of_output(graph.tensor(output.value), entries.number_of(variables.size())));
 
   std::vector<std::optional<Result<StrategyClass>>> made(first.size());
   executor.parallel_for(first.size(), 1, [&](unsigned, std::size_t begin, std::size_t end) {
     for (std::size_t c = begin; c < end; ++c) {
       made[c] = first[c] < graph.size()
-                    ? make_strategies(graph, graph[first[c]], mesh, device)
+                    ? make_strategies(graph, graph[first[c]], mesh, device, entries.of(first[c]))
                     : make_output_strategies(
-                          graph.tensor(graph.outputs()[first[c] - graph.size()].value), mesh);
+                          graph.tensor(graph.outputs()[first[c] - graph.size()].value), mesh,
+                          entries.of(first[c]));
     }
   });
   for (std::size_t c = 0; c < made.size(); ++c) {
@@ -169,7 +175,10 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine&
     if (!made[c]->ok()) return Error{made[c]->error().code, made[c]->error().message, where};
     if ((*made[c])->size() == 0) {
       return Error{ErrorCode::kInfeasible,
-                   "no strategy of its rule leaves every device of the mesh with elements", where};
+                   machine.roles.empty()
+                       ? "no strategy of its rule leaves every device of the mesh with elements"
+                       : "no strategy of its rule keeps to the roles of the mesh's axes",
+                   where};
     }
     variables.classes_.push_back(*std::move(*made[c]));
   }

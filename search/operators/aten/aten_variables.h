@@ -21,10 +21,11 @@ namespace shardwright::operators {
 // strategies are made once. Thread safety: const members may be called from any thread.
 class AtenVariables {
  public:
-  // The mesh, and the backend of its collectives.
+  // The mesh, the backend of its collectives, and the roles of its axes.
   struct Machine {
     redistribution::MeshShape mesh;
     CollectiveBackend backend = CollectiveBackend::kNccl;
+    AxisRoles roles;
   };
   // The models of compute and communication times.
   struct Times {
@@ -34,7 +35,7 @@ class AtenVariables {
   };
   // `moved`, ascending: the tensors that get movers, if they have a placement. `graph` must outlive
   // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there without
-  // strategies.
+  // strategies, such as strategies that keep to the roles.
   static Result<AtenVariables> make(const AtenGraph& graph, const Machine& machine,
                                     const Times& times, std::span<const TakenTensor> moved,
                                     Executor& executor);
@@ -42,6 +43,7 @@ class AtenVariables {
   const AtenGraph& graph() const { return *graph_; }
   const redistribution::MeshShape& mesh() const { return machine_.mesh; }
   CollectiveBackend backend() const { return machine_.backend; }
+  const RoleRules& roles() const { return roles_; }
   std::size_t size() const { return class_.size(); }
   std::size_t num_classes() const { return classes_.size(); }
   std::uint32_t class_of(std::size_t variable) const { return class_[variable]; }
@@ -61,12 +63,15 @@ class AtenVariables {
 
  private:
   AtenVariables(const AtenGraph& graph, Machine machine)
-      : graph_(&graph), machine_(std::move(machine)) {}
+      : graph_(&graph),
+        machine_(std::move(machine)),
+        roles_(graph, machine_.mesh, machine_.roles) {}
 
   void add_movers(std::span<const TakenTensor> moved, const Times& times);
 
   const AtenGraph* graph_;
   Machine machine_;
+  RoleRules roles_;
   std::vector<std::uint32_t> class_;  // by variable
   std::vector<StrategyClass> classes_;
   std::vector<TakenTensor> moved_;

@@ -20,7 +20,13 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 class Contraction {
  public:
   Contraction(const AtenModel& model, ContractedModel& result)
-      : model_(model), result_(result), out_(result.contracted_) {}
+      : model_(model),
+        result_(result),
+        out_(result.contracted_),
+        holds_(model.variables.size(), false) {
+    for (const AtenUsages::Usage& usage : out_.usages.usages)
+      holds_[usage.variable] = true;
+  }
 
   void run(Executor& executor) {
     find_groups();
@@ -79,8 +85,9 @@ class Contraction {
       groups[blocks[v]].push_back(v);
     for (auto& [leader, group] : groups) {
       // A variable that must choose like others cannot be eliminated alone.
-      if (std::all_of(group.begin(), group.end(),
-                      [&](std::uint32_t v) { return model_.leaders[v] == v && followers[v] == 1; }))
+      if (std::all_of(group.begin(), group.end(), [&](std::uint32_t v) {
+            return model_.leaders[v] == v && followers[v] == 1 && !holds_[v];
+          }))
         groups_.push_back(std::move(group));
     }
   }
@@ -325,6 +332,7 @@ class Contraction {
   const AtenModel& model_;
   ContractedModel& result_;
   AtenModel& out_;
+  std::vector<bool> holds_;  // by variable: it has usages in out_
   std::vector<std::vector<std::uint32_t>> groups_;  // variables to eliminate together, ascending
   std::vector<std::vector<Link>> edges_of_;         // by variable
   std::vector<std::vector<double>> costs_;
@@ -335,14 +343,31 @@ class Contraction {
   double constant_ = 0;
 };
 
-ContractedModel::ContractedModel(const AtenModel& model, Executor& executor)
+ContractedModel::ContractedModel(const AtenModel& model, Executor& executor,
+                                 std::span<const std::size_t> times)
     : whole_(&model), contracted_{model.overlap, model.variables, {}, {}, {}, model.leaders} {
+  for (const AtenUsages::Usage& usage : model.usages.usages) {
+    if (std::any_of(times.begin(), times.end(), [&](std::size_t time) {
+          return time >= usage.live.begin && time < usage.live.end;
+        }))
+      contracted_.usages.usages.push_back(usage);
+  }
+  if (!times.empty()) {
+    contracted_.usages.bytes = model.usages.bytes;
+    contracted_.usages.num_time_points = model.usages.num_time_points;
+  }
   Contraction(model, *this).run(executor);
 }
 
 const AtenTransfer& ContractedModel::transfer(std::uint32_t number) const {
   const std::vector<AtenTransfer>& of_whole = whole_->transfers.transfers;
   return number < of_whole.size() ? of_whole[number] : made_[number - of_whole.size()];
+}
+
+std::vector<std::uint32_t> ContractedModel::contract(std::vector<std::uint32_t> choice) const {
+  for (const LeftOut& left : left_out_)
+    choice[left.variable] = 0;
+  return choice;
 }
 
 std::vector<std::uint32_t> ContractedModel::expand(std::vector<std::uint32_t> choice) const {

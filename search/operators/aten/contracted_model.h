@@ -1,7 +1,9 @@
 // Eliminates the variables of a model that have at most two neighbours.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "search/executor.h"
@@ -15,17 +17,22 @@ namespace shardwright::operators {
 // repeated blocks take as much work as one block. Variables keep their numbers: an eliminated
 // variable has one choice, which costs nothing, and no edges. A plan of the contracted model costs
 // as much as the best plan of the whole model with the same choices of the other variables. Memory
-// is ignored. Thread safety: a value.
+// counts at given time points only, and variables that hold bytes there are not eliminated.
+// Thread safety: a value.
 class ContractedModel {
  public:
   // Either all corresponding variables of repeated blocks are eliminated, or none of them. `model`
-  // must outlive the result, which does not depend on `executor`.
-  ContractedModel(const AtenModel& model, Executor& executor);
+  // must outlive the result, which does not depend on `executor`. `times`: the time points at which
+  // memory counts; the contracted model has the usages at these only.
+  ContractedModel(const AtenModel& model, Executor& executor,
+                  std::span<const std::size_t> times = {});
 
   const AtenModel& model() const { return contracted_; }
   // Completes a choice of the contracted model: each eliminated variable gets its best choice; of
   // equally cheap choices, the last.
   std::vector<std::uint32_t> expand(std::vector<std::uint32_t> choice) const;
+  // The inverse: returns the choice of the contracted model that agrees with a choice of the whole.
+  std::vector<std::uint32_t> contract(std::vector<std::uint32_t> choice) const;
 
  private:
   friend class Contraction;

@@ -65,10 +65,11 @@ class LimitedSearch {
       find_messages(blocks);
       const KeptChoices open = sharpen();
       report();
+      if (is_closed()) break;
       const bool last = round == parameters_.most_rounds;
       if (num_entries(model_, open) <= (last ? parameters_.most_last_entries : most)) {
         SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
-        if (best_.status == SolveStatus::kOptimal || !is_accepted()) break;
+        if (is_closed() || !is_accepted()) break;
         // Tries the next proof when better plans have halved the problem.
         most = num_entries(model_, open) / 2;
       }
@@ -77,8 +78,10 @@ class LimitedSearch {
     }
     leave_kept();
     if (!has_choice()) return std::optional<SievedSolution>();
-    if (best_.status != SolveStatus::kOptimal) best_.status = SolveStatus::kFeasible;
     best_.lower_bound = std::min(best_.lower_bound, best_.objective);
+    best_.status = best_.lower_bound == best_.objective ? SolveStatus::kOptimal
+                   : is_closed()                        ? SolveStatus::kWithinGap
+                                                        : SolveStatus::kFeasible;
     if (const auto reason = budget_.interrupted()) best_.stopped_by = *reason;
     return std::optional<SievedSolution>(std::move(best_));
   }
@@ -91,6 +94,11 @@ class LimitedSearch {
     if (!options_.on_progress) return;
     options_.on_progress(
         {best_.choice, best_.objective, std::min(best_.lower_bound, best_.objective)});
+  }
+
+  // Returns true if no plan within the limit costs less than the best one, except for the gap.
+  bool is_closed() const {
+    return has_choice() && best_.lower_bound >= best_.objective * (1 - options_.gap);
   }
 
   bool is_accepted() const { return context_.accepts(best_); }
@@ -220,7 +228,7 @@ class LimitedSearch {
     for (int i = 0;; ++i) {
       pruning_->messages().exclude_above(best_.objective);
       KeptChoices open = pruning_->at_most(best_.objective);
-      if (i == parameters_.most_sharpenings || is_over()) return open;
+      if (i == parameters_.most_sharpenings || is_closed() || is_over()) return open;
       const double before = pruning_->messages().bound();
       sweep(parameters_.sweeps);
       const double gain = pruning_->messages().bound() - before;

@@ -186,11 +186,13 @@ class PrunedSearch {
     best_.choice = std::move(choice);
   }
 
-  // Returns true if the lower bound of all plans has reached the cost of the best plan.
-  bool is_closed() const {
+  // Returns true if the lower bound of all plans has reached the cost of the best plan, except for
+  // the fraction `gap`.
+  bool is_closed(double gap) const {
     constexpr double kRounding = 1e-10;
-    return has_choice() && bound() >= best_.objective * (1 - kRounding);
+    return has_choice() && bound() >= best_.objective * (1 - std::max(gap, kRounding));
   }
+  bool is_closed() const { return is_closed(options_.gap); }
 
   bool has_choice() const { return !best_.choice.empty(); }
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
@@ -231,7 +233,7 @@ class PrunedSearch {
 
   // Returns true if the kept choices were solved and no plan with other choices costs less.
   bool is_proved() const {
-    if (is_closed()) return true;
+    if (is_closed(0)) return true;
     const double least = has_choice() ? best_.objective : kForbidden;
     return (last_status_ == SolveStatus::kOptimal || last_status_ == SolveStatus::kInfeasible) &&
            least <= left_out_;
@@ -240,13 +242,15 @@ class PrunedSearch {
   SievedSolution finished() {
     best_.lower_bound = bound();
     if (has_choice()) {
-      best_.status = is_proved() ? SolveStatus::kOptimal : SolveStatus::kFeasible;
+      best_.status = is_proved()   ? SolveStatus::kOptimal
+                     : is_closed() ? SolveStatus::kWithinGap
+                                   : SolveStatus::kFeasible;
       best_.lower_bound =
           is_proved() ? best_.objective : std::min(best_.lower_bound, best_.objective);
     } else {
       best_.status = is_proved() ? SolveStatus::kInfeasible : SolveStatus::kUnknown;
     }
-    if (is_proved()) {
+    if (is_proved() || is_closed()) {
       best_.stopped_by = StopReason::kFinished;
     } else if (const auto reason = budget_.interrupted()) {
       best_.stopped_by = *reason;

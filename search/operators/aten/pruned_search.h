@@ -115,7 +115,8 @@ enum class SieveGoal : std::uint8_t {
 
 // Finds the cheapest plan without a memory limit. Bounds choices by messages, solves the problem of
 // the choices near the bound, and proves that all other choices have bounds above the cost found.
-// Determinism and budget are those of solve_problem().
+// Ends with kWithinGap once a plan exceeds the bound by at most the fraction `options.gap` of its
+// cost. Determinism and budget are those of solve_problem().
 Result<SievedSolution> sieved_search(const AtenModel& model, ChoicePruning& pruning,
                                      Executor& executor, Budget& budget,
                                      const ProblemSolveOptions& options,

@@ -82,6 +82,9 @@ struct LightestPlan {
   std::int64_t least_bytes = 0;       // proved: no plan has a lower peak
 };
 
+// Limit of the contracted models. Each counts memory at one time point more than the one before.
+constexpr std::size_t kMostContractions = 4;
+
 // Limit of the searches. Each search adds movers for the tensors that the previous plan moved at
 // its peak. A light plan moves nearly all tensors, so the second search mostly has all movers.
 constexpr int kMostSearches = 4;
@@ -204,11 +207,11 @@ class PlanSolver {
         search(request_.memory_limit ? SieveGoal::kAnyPlan : SieveGoal::kOptimum));
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     if (!request_.memory_limit || !solution_.plan) return std::move(solution_);
-    if (!exceeds()) {
+    if (!exceeds() && !is_proved()) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(cheapest, search(SieveGoal::kOptimum));
       SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
-      if (!exceeds()) return std::move(solution_);
     }
+    if (!exceeds()) return std::move(solution_);
     solution_.without_limit_us = solution_.evaluation.total_us();
     pruning.reset();  // it takes as much memory as the model
     contracted.reset();
@@ -220,11 +223,15 @@ class PlanSolver {
   // without movers, these tensors get movers and the search begins again. If a search finds no
   // plan, the next one starts from the lightest plan. If that plan does not fit, seek_any()
   // searches any plan within the limit with more and more work, or proves that there is none.
-  Result<AtenSolution> within_limit(AtenModel model, const SievedSolution& cheapest) {
+  Result<AtenSolution> within_limit(AtenModel model, SievedSolution cheapest) {
     std::optional<AtenPlan> heavy = solution_.plan;
     bool is_searched = false;
     bool is_any_sought = false;
     std::optional<LightestPlan> light;
+    if (options_.gap > 0) {
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_contracted(model, cheapest));
+      if (fitting_ && is_proved()) return best_of_all(light);
+    }
     do {
       if (heavy && moves_.add(model.variables, *heavy, *request_.memory_limit)) {
         SHARDWRIGHT_ASSIGN_OR_RETURN(
@@ -281,6 +288,42 @@ class PlanSolver {
     }
     explain(light);
     return std::move(solution_);
+  }
+
+  // Solves the contracted model, in which memory counts only at the time points where plans were
+  // found to exceed the limit. Its bound holds for all plans, and its plan mostly fits. So a plan
+  // within the gap is found in a fraction of the time.
+  Status solve_contracted(const AtenModel& model, SievedSolution& cheapest) {
+    std::vector<std::size_t> times;
+    std::vector<std::uint32_t> heavy = cheapest.choice;
+    while (times.size() < kMostContractions && !is_over()) {
+      const std::size_t time = fullest_time(model.usages, heavy);
+      if (std::find(times.begin(), times.end(), time) != times.end()) break;
+      times.push_back(time);
+      const ContractedModel contracted(model, executor_, times);
+      SievedSolution start = cheapest;
+      start.choice = contracted.contract(std::move(start.choice));
+      KeptChoices kept;
+      LimitedContext context;
+      context.kept = &kept;
+      bool fits = false;
+      context.accepts = [&](SievedSolution found) {
+        heavy = contracted.expand(std::move(found.choice));
+        found.choice = heavy;
+        fits = take(model, found).ok() && keep_if_fitting(heavy);
+        return fits;
+      };
+      SHARDWRIGHT_ASSIGN_OR_RETURN(
+          std::optional<SievedSolution> limited,
+          limited_search(contracted.model(), start, *request_.memory_limit, context, executor_,
+                         budget_, options_));
+      if (!limited) break;
+      cheapest.lower_bound = std::max(cheapest.lower_bound, limited->lower_bound);
+      limited->choice = contracted.expand(std::move(limited->choice));
+      SHARDWRIGHT_RETURN_IF_ERROR(take(model, *limited));
+      if (fits) break;
+    }
+    return {};
   }
 
   Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest) {
@@ -343,7 +386,7 @@ class PlanSolver {
   // Keeps the solution if it fits and is the best so far. `choice`: its choice by variable.
   bool keep_if_fitting(std::vector<std::uint32_t> choice) {
     if (exceeds()) return false;
-    if (solution_.status != SolveStatus::kOptimal) solution_.status = SolveStatus::kFeasible;
+    if (!is_proved()) solution_.status = SolveStatus::kFeasible;
     if (!fitting_ || solution_.evaluation.total_us() < fitting_->solution.evaluation.total_us()) {
       choice.resize(graph_.size() + graph_.outputs().size());
       fitting_ = Fitting{solution_, std::move(choice)};
@@ -382,6 +425,9 @@ class PlanSolver {
   }
 
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
+  bool is_proved() const {
+    return solution_.status == SolveStatus::kOptimal || solution_.status == SolveStatus::kWithinGap;
+  }
   bool exceeds() const { return solution_.evaluation.peak_bytes > *request_.memory_limit; }
 
   // Makes a choice by variable the plan of the solution, and verifies the plan.

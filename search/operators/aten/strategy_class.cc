@@ -1,6 +1,7 @@
 #include "search/operators/aten/strategy_class.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -32,10 +33,20 @@ struct CodesHash {
 // Makes all combinations of entries, one axis after the other. Thread safety: one thread at a time.
 class Combinations {
  public:
-  // `tensors`: outputs, then inputs; null if the entries have no placement for it.
+  // `tensors`: outputs, then inputs; null if the entries have no placement for it. `by_axis`: the
+  // entries to combine along each axis; no lists: all.
   Combinations(const std::vector<AxisEntry>& entries, std::vector<const AtenTensor*> tensors,
-               const MeshShape& mesh)
-      : entries_(entries), tensors_(std::move(tensors)), mesh_(mesh), devices_(entries.size(), 1) {}
+               const MeshShape& mesh, std::span<const std::vector<std::uint32_t>> by_axis)
+      : entries_(entries),
+        tensors_(std::move(tensors)),
+        mesh_(mesh),
+        by_axis_(by_axis.begin(), by_axis.end()),
+        devices_(entries.size(), 1) {
+    if (!by_axis_.empty()) return;
+    by_axis_.assign(mesh.size(), std::vector<std::uint32_t>(entries.size()));
+    for (std::vector<std::uint32_t>& all : by_axis_)
+      std::iota(all.begin(), all.end(), 0U);
+  }
 
   // Returns false if there are more than kMostStrategies combinations.
   bool run() {
@@ -76,7 +87,8 @@ class Combinations {
   void extend(std::size_t axis, const std::vector<Placement>& placements) {
     if (axis == mesh_.size()) return keep(placements);
     if (mesh_[axis] == 1) return extend(axis + 1, placements);
-    for (std::size_t e = 0; e < entries_.size() && !too_many_; ++e) {
+    for (const std::uint32_t e : by_axis_[axis]) {
+      if (too_many_) return;
       const AxisEntry& entry = entries_[e];
       const std::int64_t devices = devices_[e] * mesh_[axis];
       if (entry.divides != 0 && entry.divides % devices != 0) continue;
@@ -101,6 +113,7 @@ class Combinations {
   const std::vector<AxisEntry>& entries_;
   std::vector<const AtenTensor*> tensors_;
   const MeshShape& mesh_;
+  std::vector<std::vector<std::uint32_t>> by_axis_;  // indices into entries_
   std::vector<std::int64_t> devices_;  // by entry: product of the sizes of its axes
   std::vector<std::vector<Placement>> found_;
   std::unordered_map<std::vector<std::uint64_t>, std::size_t, CodesHash> seen_;
@@ -153,9 +166,10 @@ MaybePlacement placement_of(const std::optional<PlacementColumn>& column, std::s
 }  // namespace
 
 Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& node,
-                                      const MeshShape& mesh, const ComputeDevice& device) {
+                                      const MeshShape& mesh, const ComputeDevice& device,
+                                      std::span<const std::vector<std::uint32_t>> entries) {
   const std::vector<const AtenTensor*> tensors = placed_tensors(graph, node);
-  Combinations combinations(graph.rule_of(node).entries, tensors, mesh);
+  Combinations combinations(graph.rule_of(node).entries, tensors, mesh, entries);
   if (!combinations.run()) return too_many();
   const std::size_t outputs = node.outputs.size();
   StrategyClass result;
@@ -174,12 +188,13 @@ Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& no
   return result;
 }
 
-Result<StrategyClass> make_output_strategies(const AtenTensor& tensor, const MeshShape& mesh) {
-  std::vector<AxisEntry> entries{{{}, {AxisPlacement::replicate()}, 0}};
+Result<StrategyClass> make_output_strategies(const AtenTensor& tensor, const MeshShape& mesh,
+                                             std::span<const std::vector<std::uint32_t>> entries) {
+  std::vector<AxisEntry> all{{{}, {AxisPlacement::replicate()}, 0}};
   for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim)
-    entries.push_back({{}, {AxisPlacement::shard(dim)}, 0});
+    all.push_back({{}, {AxisPlacement::shard(dim)}, 0});
   const std::vector<const AtenTensor*> tensors{&tensor};
-  Combinations combinations(entries, tensors, mesh);
+  Combinations combinations(all, tensors, mesh, entries);
   if (!combinations.run()) return too_many();
   StrategyClass result;
   result.inputs = columns_of(combinations.found(), tensors, 0, 1);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/operators/aten/aten_graph.h"
@@ -41,11 +42,13 @@ struct StrategyClass {
 // Makes all combinations of the rule's entries, one entry per axis, in which every device has
 // elements and AxisEntry::divides is a multiple of the number of devices. Keeps only the first of
 // combinations with equal placements. If several axes shard a dimension, the earlier axis cuts
-// first. Tensors are replicated along axes of size 1. Errors: kUnsupported, with an empty `where`,
-// for more than 20,000 strategies. O(entries^axes).
+// first. Tensors are replicated along axes of size 1. `entries`: by axis, the entries to combine;
+// none: all of them. Errors: kUnsupported, with an empty `where`, for more than 20,000 strategies.
+// O(entries^axes).
 Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& node,
                                       const redistribution::MeshShape& mesh,
-                                      const ComputeDevice& device);
+                                      const ComputeDevice& device,
+                                      std::span<const std::vector<std::uint32_t>> entries = {});
 
 // Makes the strategies of a node that moves a tensor from a placement of `source` to one of
 // `target`. Each target placement has one strategy for every distinct number of bytes that a move
@@ -56,8 +59,10 @@ StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementCol
                                     const redistribution::MeshShape& mesh,
                                     CollectiveBackend backend, TransitionCosts* times = nullptr);
 
-// Makes the strategies of an output of the graph: its only input is replicated or sharded.
-Result<StrategyClass> make_output_strategies(const AtenTensor& tensor,
-                                             const redistribution::MeshShape& mesh);
+// Makes the strategies of an output of the graph: its only input is replicated or sharded. Entry 0
+// replicates, entry d + 1 shards dimension d.
+Result<StrategyClass> make_output_strategies(
+    const AtenTensor& tensor, const redistribution::MeshShape& mesh,
+    std::span<const std::vector<std::uint32_t>> entries = {});
 
 }  // namespace shardwright::operators

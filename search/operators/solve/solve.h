@@ -32,6 +32,7 @@ enum class SolveStatus : std::uint8_t {
   kFeasible,    // a choice without a proof that it is optimal
   kInfeasible,  // proved: no choice is within the limits
   kUnknown,     // no choice was found, and no proof that there is none
+  kWithinGap,   // proved: no choice is cheaper by more than the gap that was asked for
 };
 
 struct SolveResult {

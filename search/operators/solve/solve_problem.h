@@ -43,6 +43,9 @@ struct SolutionProgress {
 
 struct ProblemSolveOptions {
   std::uint64_t seed = 0;
+  // For plans of ATen graphs only. A search ends once its plan exceeds the bound of all plans by at
+  // most this fraction of its cost.
+  double gap = 0;
   std::function<void(const SolutionProgress&)> on_progress;  // called on the calling thread
   SolverParameters parameters;
 };
