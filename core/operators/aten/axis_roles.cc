@@ -37,10 +37,6 @@ bool may_move_between_modules(std::uint8_t kind, const AxisPlacement& source,
   return has(kind, kBorder);
 }
 
-std::string_view module_of(const AtenGraph& graph, std::uint32_t consumer) {
-  return consumer < graph.size() ? std::string_view(graph[consumer].module) : std::string_view();
-}
-
 }  // namespace
 
 std::span<const std::string_view> names_of(AxisRole) { return kRoleNames; }
@@ -68,12 +64,13 @@ RoleRules::RoleRules(const AtenGraph& graph, redistribution::MeshShape mesh, Axi
     break;
   }
   const std::vector<char> of_parameters = depends_on_parameters(graph);
+  const std::vector<std::string_view> modules = modules_of(graph);
   const GradientUses uses(graph);
   const auto kind = [&](std::uint32_t consumer, const TensorRef& ref) {
     std::uint8_t bits = of_parameters[ref.node] != 0 ? kOfParameters : 0;
     if (uses.only(ref)) bits |= kForGradients;
     if (graph[ref.node].is_placeholder() || consumer >= graph.size() ||
-        graph[ref.node].module != module_of(graph, consumer))
+        modules[ref.node] != modules[consumer])
       bits |= kBorder;
     if (redistribution::num_elements(graph.tensor(ref).shape) == 1) bits |= kElement;
     return bits;

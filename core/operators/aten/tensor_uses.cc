@@ -17,6 +17,35 @@ std::vector<char> depends_on_parameters(const AtenGraph& graph) {
   return found;
 }
 
+namespace {
+
+// Returns the innermost module with both.
+std::string_view common_module(std::string_view a, std::string_view b) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i <= std::min(a.size(), b.size()); ++i) {
+    const bool ends_both = (i == a.size() || a[i] == '.') && (i == b.size() || b[i] == '.');
+    if (ends_both) end = i;
+    if (i == a.size() || i == b.size() || a[i] != b[i]) break;
+  }
+  return a.substr(0, end);
+}
+
+}  // namespace
+
+std::vector<std::string_view> modules_of(const AtenGraph& graph) {
+  std::vector<std::string_view> modules;
+  for (const AtenNode& node : graph.nodes()) {
+    std::string_view module = node.module;
+    if (module.empty() && node.backward && !node.inputs.empty()) {
+      module = modules[node.inputs[0].node];
+      for (const TensorRef& ref : node.inputs)
+        module = common_module(module, modules[ref.node]);
+    }
+    modules.push_back(module);
+  }
+  return modules;
+}
+
 GradientUses::GradientUses(const AtenGraph& graph) {
   for (const AtenNode& node : graph.nodes())
     uses_.emplace_back(node.outputs.size(), Use::kNone);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/operators/aten/aten_graph.h"
@@ -12,6 +13,10 @@ namespace shardwright::operators {
 
 // Returns, by node, whether its outputs depend on parameters alone. O(inputs).
 std::vector<char> depends_on_parameters(const AtenGraph& graph);
+
+// Returns, by node, the module to which it belongs. Autograd adds gradients outside of modules; such
+// a backward operator belongs to the innermost module with all its inputs. O(inputs).
+std::vector<std::string_view> modules_of(const AtenGraph& graph);
 
 // Tells, by node and output, whether the output is used only to compute gradients of parameters.
 // Thread safety: const members may be called from any thread.

@@ -1,9 +1,13 @@
 #include "runtime/io/operators/aten_plan_json.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "core/operators/aten/tensor_uses.h"
 #include "runtime/io/operators/aten_options_json.h"
 
 namespace shardwright {
@@ -57,12 +61,34 @@ struct OutputOfPlan {
   std::optional<double> hidden_us;
 };
 
+struct ParameterOfPlan {
+  std::string name;
+  Words placement;
+  std::string gathered;  // "never", "forward" or "both"
+};
+
+// A tensor that enters or leaves a module in the forward pass.
+struct BorderTensor {
+  std::string node;
+  std::uint32_t output = 0;
+  Words made, taken;  // placements at the producer and at the consumer
+
+  friend auto operator<=>(const BorderTensor&, const BorderTensor&) = default;
+};
+
+struct ModuleOfPlan {
+  std::string path;
+  std::vector<BorderTensor> inputs, outputs;
+};
+
 struct ModelPlan {
   int version = 1;
   MeshOutcome outcome;
   std::optional<std::int64_t> memory_limit;
   std::optional<std::vector<NodeOfPlan>> nodes;
   std::optional<std::vector<OutputOfPlan>> outputs;
+  std::optional<std::vector<ParameterOfPlan>> parameters;
+  std::optional<std::vector<ModuleOfPlan>> modules;
 };
 
 void describe_mesh(JsonMembers& members, redistribution::MeshShape& shape) {
@@ -113,6 +139,26 @@ void describe(JsonMembers& members, OutputOfPlan& output) {
       .optional("hidden_us", output.hidden_us);
 }
 
+void describe(JsonMembers& members, ParameterOfPlan& parameter) {
+  members.required("name", parameter.name)
+      .required("placement", parameter.placement)
+      .required("gathered", parameter.gathered,
+                "Whether it is gathered `never`, in `forward` and then kept, or in `both` passes.");
+}
+
+void describe(JsonMembers& members, BorderTensor& tensor) {
+  members.required("node", tensor.node)
+      .required("output", tensor.output)
+      .required("made", tensor.made, "Placement at the producer.")
+      .required("taken", tensor.taken, "Placement that the consumer takes.");
+}
+
+void describe(JsonMembers& members, ModuleOfPlan& module) {
+  members.required("path", module.path)
+      .required("inputs", module.inputs, "Tensors from outside of the module, forward.")
+      .required("outputs", module.outputs, "Tensors that go outside of it.");
+}
+
 void describe(JsonMembers& members, ModelPlan& plan) {
   members.constant("format", kAtenPlanFormat)
       .required("version", plan.version)
@@ -127,6 +173,10 @@ void describe(JsonMembers& members, ModelPlan& plan) {
   members.rows("nodes", plan.nodes, true);
   if (plan.outputs) members.line();
   members.rows("outputs", plan.outputs, true);
+  if (plan.parameters) members.line();
+  members.rows("parameters", plan.parameters, true);
+  if (plan.modules) members.line();
+  members.rows("modules", plan.modules, true);
 }
 
 Words words_of(const MaybePlacement& placement, std::size_t num_axes) {
@@ -155,7 +205,89 @@ NodeOfPlan node_of(const AtenNode& node, const AtenNodePlan& plan, std::size_t n
   return out;
 }
 
+// By parameter, in the order of the graph: the passes in which it moves for use, itself or as a
+// tensor that depends on it alone. A move in the forward pass whose result the backward uses, too,
+// is kept.
+std::vector<ParameterOfPlan> parameters_of(const AtenGraph& graph, const AtenPlan& plan) {
+  const std::vector<char> of_parameters = depends_on_parameters(graph);
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> root(graph.size(), kNone);  // by node: the first parameter it is of
+  std::vector<std::array<bool, 2>> moves(graph.size());  // by parameter: forward, backward
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    if (graph[n].role == AtenRole::kParameter) root[n] = n;
+    for (std::size_t i = 0; i < graph[n].inputs.size(); ++i) {
+      const TensorRef& ref = graph[n].inputs[i];
+      if (of_parameters[ref.node] == 0) continue;
+      if (of_parameters[n] != 0 && root[n] == kNone) root[n] = root[ref.node];
+      if (is_moved(plan, ref, plan.nodes[n].inputs[i]))
+        moves[root[ref.node]][graph[n].backward ? 1 : 0] = true;
+    }
+  }
+  std::vector<ParameterOfPlan> parameters;
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    if (graph[n].role != AtenRole::kParameter) continue;
+    parameters.push_back({graph[n].target, words_of(plan.nodes[n].outputs[0], plan.mesh.size()),
+                          moves[n][1]   ? "both"
+                          : moves[n][0] ? "forward"
+                                        : "never"});
+  }
+  return parameters;
+}
+
+bool is_inside(std::string_view path, std::string_view module) {
+  return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
+}
+
+// Lists the modules of forward operators, with the tensors that cross their borders.
+std::vector<ModuleOfPlan> modules_of_plan(const AtenGraph& graph, const AtenPlan& plan) {
+  struct Border {
+    std::set<BorderTensor> inputs, outputs;
+  };
+  std::map<std::string, Border> modules;
+  const auto enclosing = [](std::string_view path, const auto& visit) {
+    for (std::size_t end = path.size(); end > 0; end = path.rfind('.', end - 1)) {
+      visit(path.substr(0, end));
+      if (path.find('.') >= end) break;
+    }
+  };
+  const auto cross = [&](const TensorRef& ref, std::string_view to, const MaybePlacement& taken) {
+    const AtenNode& producer = graph[ref.node];
+    if (producer.role == AtenRole::kParameter || producer.role == AtenRole::kBuffer) return;
+    const BorderTensor tensor{producer.name, ref.output,
+                              words_of(plan.nodes[ref.node].outputs[ref.output], plan.mesh.size()),
+                              words_of(taken, plan.mesh.size())};
+    enclosing(to, [&](std::string_view module) {
+      if (!is_inside(producer.module, module))
+        modules[std::string(module)].inputs.insert(tensor);
+    });
+    enclosing(producer.module, [&](std::string_view module) {
+      if (!is_inside(to, module)) modules[std::string(module)].outputs.insert(tensor);
+    });
+  };
+  const std::vector<char> of_parameters = depends_on_parameters(graph);
+  for (std::size_t n = 0; n < graph.size(); ++n) {
+    if (graph[n].backward) continue;
+    for (std::size_t i = 0; i < graph[n].inputs.size(); ++i) {
+      if (of_parameters[graph[n].inputs[i].node] == 0)
+        cross(graph[n].inputs[i], graph[n].module, plan.nodes[n].inputs[i]);
+    }
+  }
+  for (std::size_t o = 0; o < graph.outputs().size(); ++o) {
+    if (graph.outputs()[o].role == AtenOutputRole::kOutput)
+      cross(graph.outputs()[o].value, "", plan.outputs[o].placement);
+  }
+  std::vector<ModuleOfPlan> list;
+  for (const auto& [path, border] : modules) {
+    list.push_back({path,
+                    {border.inputs.begin(), border.inputs.end()},
+                    {border.outputs.begin(), border.outputs.end()}});
+  }
+  return list;
+}
+
 void add_plan(const AtenGraph& graph, const AtenPlan& plan, ModelPlan& out) {
+  out.parameters = parameters_of(graph, plan);
+  out.modules = modules_of_plan(graph, plan);
   const std::size_t num_axes = plan.mesh.size();
   out.nodes.emplace();
   for (std::size_t n = 0; n < graph.size(); ++n)

@@ -6,12 +6,13 @@ runs plans.
 
 from __future__ import annotations
 
-from typing import Literal, SupportsIndex
+from typing import Literal, Sequence, SupportsIndex
 
 from .answer import Answer, Cancel, ProgressLike, Row, ask_for, member
 from .arguments import Document, Mesh, Size
 
-Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+Status = Literal["optimal", "feasible", "infeasible", "unknown", "within_gap"]
+Role = Literal["free", "replicate", "shard", "tensor"]
 
 
 class CostInstance(Answer):
@@ -68,8 +69,8 @@ class Autoshard(Answer):
 class MeshPlan(Answer):
     """The answer of `plan`: how every tensor of a traced model lies on a mesh."""
 
-    status: Status = member("status", '"optimal" if proved, "feasible" if a limit ended the proof, '
-                            '"infeasible" if no plan fits.')
+    status: Status = member("status", '"optimal" or "within_gap" if proved, "feasible" if a limit ended '
+                            'the proof, "infeasible" if no plan fits.')
     objective_us: float | None = member("objective_us", "The time of a step; None without a plan.")
     lower_bound_us: float | None = member("lower_bound_us", "No plan takes less time.")
     peak_bytes: int | None = member("peak_bytes", "What a device needs; None without a plan.")
@@ -124,11 +125,12 @@ def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
     return ask_for(Autoshard, "operators autoshard", locals())
 
 
-def plan(graph: Document, mesh: Mesh | None = None, *,
+def plan(graph: Document, mesh: Mesh | None = None, *, roles: Sequence[Role] = (),
          options: Document | None = None, memory: Size | None = None,
          optimizer_states: SupportsIndex | None = None, device: str | None = None,
          redistribution: Literal["shortest", "autoparallel"] | None = None,
          blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
+         gap: float | None = None, expressible: bool = False,
          threads: SupportsIndex = 0, time_limit: float | None = None,
          work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
          progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshPlan:
@@ -136,7 +138,9 @@ def plan(graph: Document, mesh: Mesh | None = None, *,
 
     `options` has placements, a model of collectives, and values for the other arguments, which take
     precedence; runtime/io/README.md describes it. `overlap` is the share, from 0 to 1, of moving
-    parameters and their gradients that operators may hide.
+    parameters and their gradients that operators may hide. A plan that exceeds its bound by at most
+    the share `gap` (0.001) ends the search. `roles` says what each axis is for in a program;
+    `expressible` finds the best roles that FSDP2 and tensor parallelism can express.
     """
     return ask_for(MeshPlan, "operators plan", locals())
 
@@ -146,10 +150,14 @@ def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
           optimizer_states: SupportsIndex | None = None, device: str | None = None,
           redistribution: Literal["shortest", "autoparallel"] | None = None,
           blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
+          gap: float | None = None, expressible: bool = False,
           threads: SupportsIndex = 0, time_limit: float | None = None,
           work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshSweep:
-    """Plans a traced PyTorch model on every mesh of so many devices with at most `axes` axes."""
+    """Plans a traced PyTorch model on every mesh of so many devices with at most `axes` axes.
+
+    With `expressible` also for all roles of the axes in programs.
+    """
     return ask_for(MeshSweep, "operators sweep", locals())
 
 

@@ -94,10 +94,17 @@ std::string_view path_of(const AtenGraph& graph, std::size_t variable) {
 // By list of modules and number in the list: the variables, ascending.
 std::map<std::string, std::map<std::int64_t, std::vector<std::uint32_t>>> blocks_by_module(
     const AtenVariables& variables) {
+  const AtenGraph& graph = variables.graph();
   std::map<std::string, std::map<std::int64_t, std::vector<std::uint32_t>>> lists;
+  std::vector<std::optional<Place>> places;
   for (std::uint32_t v = 0; v < variables.num_consumers(); ++v) {
-    if (std::optional<Place> place = place_of(path_of(variables.graph(), v)))
-      lists[place->first][place->second].push_back(v);
+    places.push_back(place_of(path_of(graph, v)));
+    if (v < graph.size() && graph[v].backward && graph[v].module.empty()) {
+      for (const TensorRef& ref : graph[v].inputs) {
+        if (places[ref.node]) places[v] = places[ref.node];
+      }
+    }
+    if (places[v]) lists[places[v]->first][places[v]->second].push_back(v);
   }
   return lists;
 }

@@ -79,7 +79,8 @@ class AtenVariables {
 
 // Returns the leader of each variable, which is the variable itself outside of repeated blocks. A
 // block is the set of variables of the modules below one number of a list, such as `layers.3`.
-// Placeholders and gradients belong to the module that their target names. If the blocks of a list
+// Placeholders and gradients belong to the module that their target names, and backward operators
+// without a module, such as sums of gradients, to the block of their last input with one. If the blocks of a list
 // have the same classes variable by variable, the earliest variable at each position leads the
 // others. Without module paths, blocks are runs of nodes of equal classes (find_repeated_blocks).
 // Movers with equal inputs between variables of the same two leaders also share a leader.

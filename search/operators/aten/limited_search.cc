@@ -57,6 +57,7 @@ class LimitedSearch {
     } else {
       take_kept();
     }
+    if (options_.gap > 0) SHARDWRIGHT_RETURN_IF_ERROR(improve_first(blocks));
     double most = parameters_.most_entries;
     for (int round = 1; !is_over(); ++round) {
       SHARDWRIGHT_RETURN_IF_ERROR(solve_kept());
@@ -137,6 +138,16 @@ class LimitedSearch {
       messages.sweep(2);
       add_near(blocks);
     }
+  }
+
+  // Adds choices that are good at the prices of the first problem, with repeated blocks merged. This
+  // takes less time than a round, and the next prices are near the best ones.
+  Status improve_first(ChoicePruning& blocks) {
+    SHARDWRIGHT_RETURN_IF_ERROR(solve_kept());
+    if (!has_choice() || is_over()) return {};
+    blocks.settle_at(prices_, limit_, parameters_.pruning);
+    add_near(blocks);
+    return {};
   }
 
   // Computes bounds at the prices of the last problem. The first messages come from `blocks`, where

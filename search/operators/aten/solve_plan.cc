@@ -187,7 +187,11 @@ class PlanSolver {
     SHARDWRIGHT_ASSIGN_OR_RETURN(AtenModel model,
                                  build_model(graph_, request_, transitions_, executor_));
     std::optional<ContractedModel> contracted(std::in_place, model, executor_);
-    std::optional<ChoicePruning> pruning(std::in_place, contracted->model(), PruningParameters());
+    // For a plan that a search within the limit starts from, equal blocks are good enough.
+    bool is_quick = request_.memory_limit.has_value() && options_.gap > 0;
+    std::optional<ChoicePruning> pruning(
+        is_quick ? ChoicePruning::of_blocks(contracted->model(), PruningParameters())
+                 : ChoicePruning(contracted->model(), PruningParameters()));
     ProblemSolveOptions options = options_;
     if (options_.on_progress) {
       options.on_progress = [&](SolutionProgress progress) {
@@ -200,14 +204,20 @@ class PlanSolver {
           SievedSolution found,
           sieved_search(contracted->model(), *pruning, executor_, budget_, options, goal));
       if (!found.choice.empty()) found.choice = contracted->expand(std::move(found.choice));
+      if (is_quick) {  // the bound is that of equal blocks
+        found.status = found.choice.empty() ? SolveStatus::kUnknown : SolveStatus::kFeasible;
+        found.lower_bound = 0;
+      }
       return found;
     };
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         SievedSolution cheapest,
         search(request_.memory_limit ? SieveGoal::kAnyPlan : SieveGoal::kOptimum));
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
-    if (!request_.memory_limit || !solution_.plan) return std::move(solution_);
+    if (!request_.memory_limit || (!solution_.plan && !is_quick)) return std::move(solution_);
     if (!exceeds() && !is_proved()) {
+      if (std::exchange(is_quick, false))
+        pruning.emplace(contracted->model(), PruningParameters());
       SHARDWRIGHT_ASSIGN_OR_RETURN(cheapest, search(SieveGoal::kOptimum));
       SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     }
