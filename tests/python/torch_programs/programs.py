@@ -1,6 +1,7 @@
 """Programs for models of the transformers package, and what three steps of training under them give."""
 
 import copy
+import functools
 import math
 import warnings
 
@@ -14,22 +15,31 @@ from shardwright import operators
 from shardwright.torch import trace
 from shardwright.torch.recipes import from_plan, fsdp2, known, structure
 from shardwright.torch.recipes.trial import Saved, bytes_of
+from shardwright.torch.tracing.rewriting.recompute import repeated_blocks
 
 NAMES = ("llama", "qwen3", "gpt2", "bert", "t5", "vit", "mixtral", "mamba", "gemma3", "whisper")
 STEPS = 3
 
 
+@functools.lru_cache(maxsize=None)
+def traced_model(name):
+    """(model, arguments, traced graph, structure)."""
+    model, arguments = hugging_face.make(name)
+    model.set_attn_implementation("eager")  # products and a softmax, as traced
+    return model, arguments, trace(model, arguments), structure.structure_of(model, (), arguments)
+
+
 class Case:
     """A model with its program for a mesh."""
 
-    def __init__(self, name, mesh, roles, divided):
-        self.name, self.mesh, self.roles = name, mesh, roles
-        self.model, self.arguments = hugging_face.make(name)
-        self.model.set_attn_implementation("eager")
-        traced = trace(self.model, self.arguments)
-        known_of = structure.structure_of(self.model, (), self.arguments)
+    def __init__(self, name, mesh, roles, divided=False, checkpointed=False):
+        self.name, self.key = name, (name, mesh, roles, divided, checkpointed)
+        self.model, self.arguments, traced, known_of = traced_model(name)
+        blocks = repeated_blocks(self.model) if checkpointed else ()
+        traced = traced.recomputed(blocks)
         self.plan = _plan(traced, known_of, mesh, roles, divided)
-        self.recipe = from_plan.recipe_of(traced.document, traced.joint.tied, self.plan, known_of)
+        self.recipe = from_plan.recipe_of(traced.document, traced.joint.tied, self.plan, known_of,
+                                          checkpointed=blocks)
         self.text = fsdp2.program_of(self.recipe)
         self.planned_bytes = planned_bytes(traced.document, self.plan)
 
@@ -62,9 +72,10 @@ def planned_bytes(document, plan):
     return total
 
 
-def alone(case):
+def alone(name):
     """Loss and gradients of every step, in this process."""
-    return _train(copy.deepcopy(case.model), case.arguments, False, lambda loss: loss)[0]
+    model, arguments, _, _ = traced_model(name)
+    return _train(copy.deepcopy(model), arguments, False, lambda loss: loss)[0]
 
 
 def _train(model, arguments, parallel_loss, mean):
@@ -126,7 +137,7 @@ def train_all(cases, wanted):
     answers = {}
     for case in cases:
         try:
-            answers[case.name, case.roles] = train(case, wanted[case.name])
+            answers[case.key] = train(case, wanted[case.name])
         except Exception as error:  # noqa: BLE001 - reported with its model
-            answers[case.name, case.roles] = ([f"{type(error).__name__}: {error}"], None)
+            answers[case.key] = ([f"{type(error).__name__}: {error}"], None)
     return answers
