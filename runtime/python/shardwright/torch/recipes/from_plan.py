@@ -29,8 +29,11 @@ def recipe_of(document: Mapping[str, Any], tied: Mapping[str, str], plan: Mappin
 
     `document` is the traced graph that was planned, `plan` the answer, `tied` the parameters that are
     others, `checkpointed` the blocks that the graph computes again. Without `sequence` no tensor stays
-    divided along the sequence between modules. Raises UnsupportedError with the module that has no style.
+    divided along the sequence between modules. Raises UnsupportedError with the module that has no style,
+    and InfeasibleError for an answer without a plan.
     """
+    if "nodes" not in plan:
+        raise errors.InfeasibleError(plan.get("reason", "no placements keep to the roles"), "plan")
     roles = list(plan.get("roles") or ["tensor"] * len(plan["mesh"]["shape"]))
     if "free" in roles:
         raise errors.UnsupportedError("places tensors freely; plan with roles or `expressible`", "plan")

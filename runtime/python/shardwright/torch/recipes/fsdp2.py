@@ -143,13 +143,14 @@ def _parallelize(recipe: Recipe) -> str:
     if data:
         options = f"mesh={_data_mesh(recipe)}"
         if recipe.shard_dims:
-            lines.append("    dims = {model.get_parameter(name): Shard(dim) for name, dim in SHARD_DIMS.items()}")
-            options += ", shard_placement_fn=dims.get"
-        if any(True for _ in recipe.blocks) or recipe.shard_dims:
-            lines.append(f"    options = dict({options})")
+            lines += ["    dims = {model.get_parameter(name): Shard(dim) for name, dim in SHARD_DIMS.items()}",
+                      f"    options = dict({options}, shard_placement_fn=dims.get)"]
             options = "**options"
+        elif options != "mesh=mesh":
+            lines.append(f"    data = {_data_mesh(recipe)}")
+            options = "mesh=data"
     for each in recipe.blocks:
-        lines += _block_lines(each, bool(data))
+        lines += _block_lines(each, options if data else "")
     if data:
         lines.append(f"    fully_shard(model, {options})")
     return "\n".join([*lines, "    return model", ""])
@@ -162,9 +163,9 @@ def _data_mesh(recipe: Recipe) -> str:
     return "mesh[" + ", ".join(f'"{name}"' for name in names) + "]"
 
 
-def _block_lines(blocks: Blocks, data: bool) -> list[str]:
-    """The loop over the modules of a list."""
-    if not data and not blocks.checkpointed:
+def _block_lines(blocks: Blocks, options: str) -> list[str]:
+    """The loops over the modules of a list. `options` are those of fully_shard, empty without it."""
+    if not options and not blocks.checkpointed:
         return []
     variable = _path("model", blocks.path)
     lines = []
@@ -174,9 +175,9 @@ def _block_lines(blocks: Blocks, data: bool) -> list[str]:
     elif blocks.checkpointed:
         lines += [f"    for index, block in enumerate({variable}):",
                   f"        {variable}[index] = checkpoint_wrapper(block)"]
-    if data:
+    if options:
         lines += [f"    for block in {variable}:",
-                  f"        fully_shard(block, **options, reshard_after_forward={blocks.reshard})"]
+                  f"        fully_shard(block, {options}, reshard_after_forward={blocks.reshard})"]
     return lines
 
 
