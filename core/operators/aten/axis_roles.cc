@@ -19,6 +19,7 @@ constexpr std::uint8_t kOfParameters = 1;  // depends on parameters alone
 constexpr std::uint8_t kForGradients = 2;  // only gradients of parameters need it
 constexpr std::uint8_t kBorder = 4;        // passes from one module to another
 constexpr std::uint8_t kElement = 8;       // has one element
+constexpr std::uint8_t kLeaves = 16;       // passes from one module to another in the forward
 
 bool has(std::uint8_t kind, std::uint8_t bit) { return (kind & bit) != 0; }
 
@@ -35,6 +36,19 @@ bool may_move_between_modules(std::uint8_t kind, const AxisPlacement& source,
   if (has(kind, kOfParameters)) return false;
   if (has(kind, kForGradients) && source.is_partial() && target.is_replicate()) return true;
   return has(kind, kBorder);
+}
+
+// By node: neither a parameter nor a tangent nor computed from one.
+std::vector<char> depends_on_no_weights(const AtenGraph& graph) {
+  std::vector<char> is_whole(graph.size(), 1);
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    const AtenNode& node = graph[n];
+    if (node.role == AtenRole::kParameter || node.role == AtenRole::kTangent) is_whole[n] = 0;
+    for (const TensorRef& ref : node.inputs) {
+      if (is_whole[ref.node] == 0) is_whole[n] = 0;
+    }
+  }
+  return is_whole;
 }
 
 }  // namespace
@@ -63,15 +77,17 @@ RoleRules::RoleRules(const AtenGraph& graph, redistribution::MeshShape mesh, Axi
     batch_ = node.outputs[0]->shape[0];
     break;
   }
-  const std::vector<char> of_parameters = depends_on_parameters(graph);
+  of_parameters_ = depends_on_parameters(graph);
+  is_whole_ = depends_on_no_weights(graph);
   const std::vector<std::string_view> modules = modules_of(graph);
   const GradientUses uses(graph);
   const auto kind = [&](std::uint32_t consumer, const TensorRef& ref) {
-    std::uint8_t bits = of_parameters[ref.node] != 0 ? kOfParameters : 0;
+    std::uint8_t bits = of_parameters_[ref.node] != 0 ? kOfParameters : 0;
     if (uses.only(ref)) bits |= kForGradients;
     if (graph[ref.node].is_placeholder() || consumer >= graph.size() ||
         modules[ref.node] != modules[consumer])
       bits |= kBorder;
+    if (consumer < graph.size() && has(bits, kBorder) && !graph[consumer].backward) bits |= kLeaves;
     if (redistribution::num_elements(graph.tensor(ref).shape) == 1) bits |= kElement;
     return bits;
   };
@@ -132,9 +148,30 @@ bool RoleRules::may_hold(std::uint32_t node, std::size_t axis,
   return true;
 }
 
+bool RoleRules::may_run(std::uint32_t node, std::size_t axis, const AxisEntry& entry) const {
+  if (is_free(axis) || mesh_[axis] == 1 || roles_[axis] != AxisRole::kTensor) return true;
+  const AtenNode& runs = (*graph_)[node];
+  const auto may_have = [&](const MaybeAxisPlacement& placement, const TensorRef& ref) {
+    if (!placement || placement->is_replicate() || of_parameters_[ref.node] != 0) return true;
+    if (is_whole_[ref.node] != 0) return false;
+    return !placement->is_shard() || placement->dim != 0 || !has_batch(graph_->tensor(ref));
+  };
+  for (std::uint32_t i = 0; i < runs.inputs.size(); ++i) {
+    if (!may_have(entry.inputs[i], runs.inputs[i])) return false;
+  }
+  for (std::uint32_t o = 0; o < runs.outputs.size(); ++o) {
+    if (runs.outputs[o] && !may_have(entry.outputs[o], {node, o})) return false;
+  }
+  return true;
+}
+
 bool RoleRules::may_move(std::uint8_t kind, std::size_t axis, const AxisPlacement& source,
                          const AxisPlacement& target) const {
-  if (is_free(axis) || mesh_[axis] == 1 || source == target) return true;
+  if (is_free(axis) || mesh_[axis] == 1) return true;
+  if (roles_[axis] == AxisRole::kTensor && target.is_partial() && has(kind, kLeaves) &&
+      !has(kind, kElement))
+    return false;
+  if (source == target) return true;
   return roles_[axis] == AxisRole::kTensor ? may_move_between_modules(kind, source, target)
                                            : may_move_data(kind, source, target);
 }

@@ -43,7 +43,9 @@ std::vector<AxisRoles> expressible_roles(std::size_t axes);
 // Tensor axes. Inputs and buffers are replicated. A parameter is replicated, or a `weight` of two
 // dimensions is sharded, or a `bias` along with dimension 0 of its `weight`. Tensors that depend on
 // parameters alone stay. Gradients of parameters may be reduced. Single elements move as they like,
-// and other tensors where producer and consumer belong to different modules.
+// and other tensors where producer and consumer belong to different modules. The batch is whole,
+// since its part would have a loss of its own, and so is what depends on no parameter (masks,
+// positions). Partial values are reduced where they leave a module, as by RowwiseParallel.
 //
 // Thread safety: const members may be called from any thread.
 class RoleRules {
@@ -57,6 +59,8 @@ class RoleRules {
   // Returns whether a placeholder may have this placement along an axis.
   bool may_hold(std::uint32_t node, std::size_t axis,
                 const redistribution::AxisPlacement& placement) const;
+  // Returns whether an operator may run with this entry along an axis.
+  bool may_run(std::uint32_t node, std::size_t axis, const AxisEntry& entry) const;
   // Returns whether the tensor may move along an axis. Depends on the use by its kind only.
   bool may_move(std::uint8_t kind, std::size_t axis, const redistribution::AxisPlacement& source,
                 const redistribution::AxisPlacement& target) const;
@@ -66,7 +70,7 @@ class RoleRules {
   // The kind of a use of a tensor, below kNumKinds. 0 for all if every axis is free.
   std::uint8_t kind_of(const TakenTensor& taken) const;
 
-  static constexpr std::size_t kNumKinds = 16;
+  static constexpr std::size_t kNumKinds = 32;
 
  private:
   bool has_batch(const AtenTensor& tensor) const;
@@ -78,6 +82,8 @@ class RoleRules {
   AxisRoles roles_;
   std::int64_t batch_ = 0;                        // its extent; 0 without inputs
   std::vector<std::vector<std::uint8_t>> kinds_;  // by consumer and input
+  std::vector<char> of_parameters_;               // by node: depends on parameters alone
+  std::vector<char> is_whole_;                    // by node: depends on no parameter or tangent
 };
 
 }  // namespace shardwright::operators

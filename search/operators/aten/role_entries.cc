@@ -98,8 +98,9 @@ class AxisEntries {
     const AtenNode& node = graph_[n];
     std::vector<char>& left = left_.emplace_back();
     for (const AxisEntry& entry : graph_.rule_of(node).entries) {
-      left.push_back(!node.is_placeholder() || !entry.outputs[0] ||
-                     rules_.may_hold(n, axis_, *entry.outputs[0]));
+      left.push_back(node.is_placeholder()
+                         ? !entry.outputs[0] || rules_.may_hold(n, axis_, *entry.outputs[0])
+                         : rules_.may_run(n, axis_, entry));
     }
   }
 

@@ -33,22 +33,22 @@ def _mesh_shape(text: str) -> tuple[int, ...]:
     return tuple(map(int, sizes))
 
 
-def _made(name: str) -> tuple[torch.nn.Module, Any, Any]:
-    """The model with its example inputs."""
+def made_model(name: str, where: str = "MODEL") -> tuple[torch.nn.Module, Any, Any]:
+    """The model of MODULE:FUNCTION with its example inputs. Raises InvalidInputError at `where`."""
     module, _, function = name.partition(":")
     if not module or not function:
-        raise errors.InvalidInputError(f"must be MODULE:FUNCTION, not {name!r}", "MODEL")
+        raise errors.InvalidInputError(f"must be MODULE:FUNCTION, not {name!r}", where)
     sys.path.insert(0, os.getcwd())
     try:
         make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
-        raise errors.InvalidInputError(str(error), "MODEL") from error
+        raise errors.InvalidInputError(str(error), where) from error
     with torch.device("meta"):
         made = make()
     is_pair = isinstance(made, tuple) and len(made) in (2, 3)
     if not is_pair or not isinstance(made[0], torch.nn.Module):
         raise errors.InvalidInputError(
-            f"{name} must return a model and its inputs, and may return keyword inputs", "MODEL")
+            f"{name} must return a model and its inputs, and may return keyword inputs", where)
     return made[0], made[1], made[2] if len(made) == 3 else None
 
 
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mesh = _mesh_shape(parsed.mesh)
         plan = None if parsed.plan is None else ModelPlan.from_json(
             Path(parsed.plan).read_text(encoding="utf-8"))
-        model, args, kwargs = _made(parsed.model)
+        model, args, kwargs = made_model(parsed.model)
         rows = measure_operators(trace(model, args, kwargs, train=not parsed.forward), mesh, plan=plan,
                                  device=parsed.device, file=parsed.output, warmup=parsed.warmup,
                                  runs=parsed.runs)

@@ -122,7 +122,7 @@ def _without_effect(operator: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _tracing_modes() -> Iterator[None]:
+def tracing_modes() -> Iterator[None]:
     """Attention by matrix products, and no fused kernels of this machine's CPU.
 
     Torch's rules shard a fused attention of a CPU on the batch only, and its flops have no formula.
@@ -156,14 +156,14 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
     Parameters and inputs may be on any device, also on meta: only shapes, strides and dtypes are
     read, and no memory is used for them. Arguments that are no tensors are constants of the graph.
     A copy without weights is traced, in the model's training or evaluation mode. Parameters and
-    inputs get a gradient if they require one. Attention is traced as `_tracing_modes` says.
+    inputs get a gradient if they require one. Attention is traced as `tracing_modes` says.
 
     Raises UnsupportedError with the model's line if its code needs values of tensors (`item()`,
     shapes that depend on data), calls `backward` or names devices, and InvalidInputError if there
     is no tensor to trace, or nothing to train. Other exceptions of the model's code get a note.
     """
     fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
-    copy = _without_weights(model, fake_mode)
+    copy = without_weights(model, fake_mode)
     names = frozenset(name for name, _ in [*copy.named_parameters(remove_duplicate=False),
                                            *copy.named_buffers(remove_duplicate=False)])
     tensors, layout = flatten_input(model.forward, args, kwargs or {}, names)
@@ -174,7 +174,7 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
     flat = _Flat(copy, layout, tied)
     origins.annotate_modules(copy)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_tracing_modes())
+        stack.enter_context(tracing_modes())
         stack.enter_context(torch.enable_grad() if train else torch.no_grad())
         stack.enter_context(origins.explained())
         joint = aot_export_joint_with_descriptors(stack, flat, tuple(fakes),
@@ -300,7 +300,7 @@ def _fake(tensor: Tensor, mode: FakeTensorMode) -> Tensor:
     return made.requires_grad_(tensor.requires_grad)
 
 
-def _without_weights(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
+def without_weights(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
     """Copies the modules; parameters and buffers become fakes, and ties between them stay.
 
     Tensors that are plain attributes stay themselves on a CPU, since code may read their values,

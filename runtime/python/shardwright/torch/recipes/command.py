@@ -1,0 +1,124 @@
+"""The command python -m shardwright.torch.plan."""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, Sequence
+
+from ... import errors
+from ..measure import made_model
+from . import hugging_face, torchtitan
+from .choosing import Choice, Row, choose
+
+_EPILOG = """\
+MODEL is hf:CONFIG, a config.json of the package transformers, or MODULE:FUNCTION, a function that
+returns the model and a tuple of example inputs, or these and a dict of keyword inputs. Nothing needs
+memory: models are made on the meta device.
+
+  python -m shardwright.torch.plan --model hf:config.json --gpus 8 --batch 8 --sequence 4096 \\
+      --memory 80GiB --emit fsdp2 -o parallel.py
+"""
+_GIB = 2**30
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m shardwright.torch.plan", epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Plans how a model trains on GPUs, and writes the program for FSDP2, tensor parallelism and "
+                    "checkpointing.")
+    parser.add_argument("--model", required=True, help="hf:CONFIG or MODULE:FUNCTION")
+    parser.add_argument("--gpus", type=int, required=True, help="devices")
+    parser.add_argument("--gpu", default="h100", help="whose times are estimated (h100)")
+    parser.add_argument("--batch", type=int, default=8, help="sequences of a step on all devices (8)")
+    parser.add_argument("--sequence", type=int, default=4096, help="tokens of a sequence (4096)")
+    parser.add_argument("--memory", help="of a device, such as 80GiB; without it nothing is checkpointed")
+    parser.add_argument("--optimizer-states", type=int, default=2, help="tensors per parameter (2)")
+    parser.add_argument("--axes", type=int, default=3, help="most axes of a mesh (3)")
+    parser.add_argument("--gap", type=float, help="end with plans this much above their bounds (0.001)")
+    parser.add_argument("--emit", choices=("fsdp2", "torchtitan", "json"), help="the program, or what it says")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the program to this file")
+    parser.add_argument("--report", metavar="FILE", help="write a page with the table and the program")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit status: 0, or 2 for bad input or no plan, which is printed."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        args: Any = ()
+        if parsed.model.startswith("hf:"):
+            model, kwargs = hugging_face.model_of(parsed.model[3:], parsed.batch, parsed.sequence)
+        else:
+            model, args, kwargs = made_model(parsed.model, "--model")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            choice = choose(model, args, kwargs or {}, parsed.gpus, device=parsed.gpu, memory=parsed.memory,
+                            optimizer_states=parsed.optimizer_states, axes=parsed.axes, gap=parsed.gap)
+        emitted = {"fsdp2": lambda: choice.program, "torchtitan": lambda: torchtitan.sections_of(choice.recipe),
+                   "json": lambda: json.dumps(choice.recipe.to_dict(), indent=1) + "\n"}[parsed.emit or "fsdp2"]()
+        text = report_of(choice)
+        if parsed.output:
+            Path(parsed.output).write_text(emitted, encoding="utf-8")
+        if parsed.report:
+            Path(parsed.report).write_text(page_of(choice, text, emitted), encoding="utf-8")
+    except (errors.ShardwrightError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    alone = parsed.emit and not parsed.output
+    print(text, file=sys.stderr if alone else sys.stdout)
+    if alone:
+        print(emitted, end="")
+    elif parsed.output:
+        print(f"\nWrote {parsed.output}")
+    return 0
+
+
+def report_of(choice: Choice) -> str:
+    """The table of meshes, the best one, and what its advantage consists of."""
+    lines = [f"{'mesh and roles':42} {'ms':>9} {'bound ms':>9} {'GiB':>7}"]
+    seen: set[str] = set()
+    for row in choice.rows:
+        if row.name not in seen:
+            seen.add(row.name)
+            mark = " *" if row is choice.row else ""
+            lines.append(f"{row.name:42} {row.time_us / 1000:9.2f} {row.answer['lower_bound_us'] / 1000:9.2f} "
+                         f"{row.answer['peak_bytes'] / _GIB:7.1f}{mark}")
+    lines += ["", f"Best program: {choice.row.name}, {choice.row.time_us / 1000:.2f} ms estimated."]
+    if choice.free is not None:
+        loss = choice.row.time_us / choice.free.time_us - 1
+        lines.append(f"The best plan of any kind takes {choice.free.time_us / 1000:.2f} ms ({choice.free.name}); a "
+                     f"program of FSDP2 and tensor parallelism takes {100 * loss:.1f} % more.")
+    if choice.baselines:
+        lines += _advantage(choice.row, choice.baselines[0])
+    lines += [f"Passed over: {sentence}" for sentence in choice.passed_over]
+    lines.append("A run of the program without values: the first rank holds "
+                 f"{choice.held.parameters / _GIB:.2f} GiB of parameters.")
+    lines.append("Seconds: " + ", ".join(f"{name} {value:.1f}" for name, value in choice.seconds.items()) + ".")
+    return "\n".join(lines)
+
+
+def _advantage(best: Row, other: Row) -> list[str]:
+    """What a plan saves against another, by kind of work."""
+    parts = {"operators": (best.answer["compute_us"], other.answer["compute_us"])}
+    for name, value in other.answer.get("communication", {}).items():
+        parts[name.removesuffix("_us").replace("_", "-")] = (best.answer["communication"].get(name, 0.0), value)
+    saved = [f"{name} {(mine - theirs) / 1000:+.2f}" for name, (mine, theirs) in parts.items()
+             if abs(mine - theirs) >= 5]
+    share = 1 - best.time_us / other.time_us
+    return [f"Fastest of the plans that people know: {other.name}, {other.time_us / 1000:.2f} ms. The best program "
+            f"takes {100 * share:.1f} % less: " + (", ".join(saved) + " ms." if saved else "they are the same.")]
+
+
+def page_of(choice: Choice, text: str, emitted: str) -> str:
+    """A page with the report and the program."""
+    style = "body{font:15px system-ui;margin:2em auto;max-width:60em}pre{background:#f4f4f4;padding:1em;overflow:auto}"
+    title = f"{choice.recipe.model}: a program for {choice.row.name}"
+    return (f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style>"
+            f"<h1>{html.escape(title)}</h1><p>Times are estimates of a cost model.</p>"
+            f"<pre>{html.escape(text)}</pre><h2>The program</h2><pre>{html.escape(emitted)}</pre>\n")
