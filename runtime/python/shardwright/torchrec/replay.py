@@ -167,11 +167,11 @@ def replay(problem: Any, plan: Any, *, machine: str | None = None, ranks: Sequen
         for shard in own:
             calls.setdefault(shard.group(), []).append(shard)
         answer["ranks"].append({"rank": rank, "calls": len(calls), **_sum(
-            _measured(members, where, flush, fixed, runs) for members in calls.values())})
+            run_call(members, where, flush, fixed, runs) for members in calls.values())})
         for shard in own if tables else ():
             same = (*shard.group()[2:], shard.lookup)  # equal shards take equal times
             if same not in alone:
-                alone[same] = _measured([shard], where, flush, fixed, runs)
+                alone[same] = run_call([shard], where, flush, fixed, runs)
             answer["tables"].append({"table": shard.table, "rank": rank, "sharding_type": shard.sharding_type,
                                      "compute_kernel": shard.kind.kernel,
                                      "size": [shard.lookup.rows, shard.lookup.dim], **alone[same]})
@@ -182,9 +182,11 @@ def replay(problem: Any, plan: Any, *, machine: str | None = None, ranks: Sequen
     return answer
 
 
-def _measured(shards: Sequence[Shard], device: torch.device, flush: Flush,
-              fixed: Callable[[Kind], tuple[float, float]], runs: int) -> dict[str, Any]:
-    """Predicted and measured times in ms of one call."""
+def run_call(shards: Sequence[Shard], device: torch.device, flush: Flush,
+             fixed: Callable[[Kind], tuple[float, float]], runs: int) -> dict[str, Any]:
+    """Predicted and measured times in ms of the one call of shards whose groups are equal. Raises InvalidInputError for
+    a kernel that the device lacks, and if there is not enough memory.
+    """
     kind, wanted = shards[0].kind, sum(shard.num_bytes() for shard in shards)
     if not kind.runs_on(device):
         raise errors.InvalidInputError(f"the kernel {kind.kernel} of {kind.data_type} does not run on {device}", "plan")
