@@ -12,6 +12,7 @@
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/report/text/format.h"
+#include "search/embedding/compat/measured_costs.h"
 #include "search/embedding/compat/perf_estimator.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/questions/fewest_changes.h"
@@ -303,10 +304,19 @@ Result<Audit> audit_log(const PlannerLog& log, const AuditOptions& options) {
                 column_of(fit.communication, *judged.problem),
                 column_of(fit.total, *judged.problem), column_of(fit.memory, *judged.problem)};
   answer.unknown = unknown_of(log, answer);
+  LogFit costs = fit;
+  costs.constants.machine = options.machine;
+  if (options.machine) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(judged, with_same_options(log, costs.constants));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(plan, plan_of_entries(judged.space, judged.entries));
+    answer.measured = {options.machine->spec().name,
+                       evaluate(*judged.problem, judged.problem->topology(), plan).rating,
+                       embedding::unmeasured(*judged.problem)};
+  }
   Plan best_plan;
   SHARDWRIGHT_ASSIGN_OR_RETURN(answer.same_options,
                                best_of(judged, rest(3).plan, best_plan, answer.why));
-  Result<Judged> all = with_all_options(log, fit);
+  Result<Judged> all = with_all_options(log, costs);
   if (fit.explains() && all.ok()) {
     judged = std::move(all).value();
     SHARDWRIGHT_ASSIGN_OR_RETURN(plan, plan_of_entries(judged.space, judged.entries));

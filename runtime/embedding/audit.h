@@ -25,6 +25,8 @@ struct AuditOptions {
   KnownConstants known;
   // The changes reach the best rating but for this part of it.
   double within = 0.01;
+  // Measured costs, by which the plan of the log is judged; null = as TorchRec printed them.
+  std::shared_ptr<const embedding::MachineModel> machine;
   PlanOptions plan;  // mode is best mode
 };
 
@@ -67,6 +69,16 @@ struct AuditAnswer {
     std::int64_t input_hbm = 0;
     std::vector<TableTime> slowest_tables;  // of the slowest rank, the largest first
   } as_run;
+
+  // The plan of the log at the measured costs of a machine, by which the other plans are judged.
+  struct Measured {
+    std::string machine;
+    double rating = 0;
+    std::vector<std::string> not_measured;  // sentences
+  };
+  std::optional<Measured> measured;
+  // The rating that the other plans are compared with.
+  double rating_now() const { return measured ? measured->rating : as_run.rating; }
 
   // The best plan that was found.
   struct Best {

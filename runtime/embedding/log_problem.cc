@@ -91,7 +91,7 @@ Error at_table(const LoggedTable& table, const std::string& message) {
 }
 
 // Gives the estimates of the shards the sums that the log has.
-void set_printed_costs(const LoggedTable& logged, ShardingOption& option) {
+void set_printed_costs(const LoggedTable& logged, bool keeps_times, ShardingOption& option) {
   const embedding::Storage storage = option.total_storage();
   const double time = option.total_perf().value();
   for (ShardCost& cost : option.costs) {
@@ -105,8 +105,8 @@ void set_printed_costs(const LoggedTable& logged, ShardingOption& option) {
       const double whole = sum > 0 ? logged.time.parts[i] / sum * logged.time.total : 0;
       return Milliseconds(share * whole);
     };
-    cost.perf = {part(0), part(1), part(2), part(3), part(4)};
-    if (sum == 0) cost.perf.fwd_compute = Milliseconds(share * logged.time.total);
+    if (!keeps_times) cost.perf = {part(0), part(1), part(2), part(3), part(4)};
+    if (!keeps_times && sum == 0) cost.perf.fwd_compute = Milliseconds(share * logged.time.total);
     for (const MemoryTier tier : embedding::kMemoryTiers) {
       const auto all = static_cast<double>(storage[tier].value());
       const double part_of_all =
@@ -153,6 +153,7 @@ ProblemSpec problem_of_log(const PlannerLog& log, const LogConstants& constants,
   spec.batch_size = *log.batch_size;
   spec.topology.world_size = static_cast<std::int64_t>(log.ranks.size());
   spec.topology.local_world_size = constants.ranks_per_host;
+  spec.topology.machine = constants.machine;
   spec.topology.intra_host_bw = constants.intra_host_bw;
   spec.topology.inter_host_bw = constants.inter_host_bw;
   if (has_hbm(log)) {
@@ -205,7 +206,7 @@ Result<std::shared_ptr<const embedding::SearchSpace>> options_of_log(
     Result<ShardingOption> estimated = estimator.estimate(std::move(option));
     if (!estimated.ok()) return at_table(logged, "has no estimate: " + estimated.error().message);
     options.push_back(std::move(estimated).value());
-    set_printed_costs(logged, options.back());
+    set_printed_costs(logged, problem->topology().spec().machine != nullptr, options.back());
   }
   return embedding::SearchSpace::make(std::move(problem), layouts, std::move(options));
 }

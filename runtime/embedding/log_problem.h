@@ -31,6 +31,8 @@ struct LogConstants {
   double memory_bw = 0;  // of HBM; of DDR if the ranks have no HBM
   double intra_host_bw = embedding::TopologySpec().intra_host_bw;
   double inter_host_bw = embedding::TopologySpec().inter_host_bw;
+  // Whose measured costs take the place of printed times; may be null.
+  std::shared_ptr<const embedding::MachineModel> machine;
 };
 
 // Returns true if the ranks of the log have HBM.
@@ -46,7 +48,8 @@ embedding::ProblemSpec problem_of_log(const PlannerLog& log, const LogConstants&
                                       bool same_types);
 
 // The options of the log's plan, one per table in the log's order, with printed costs, which the
-// shards of a table share in the ratio of their estimates. Errors:
+// shards of a table share in the ratio of their estimates. Times are estimates if the problem has a
+// machine. Errors:
 // kInvalidInput at the line of a table whose ranks are not as many as its shards, or whose costs
 // cannot be estimated.
 Result<std::shared_ptr<const embedding::SearchSpace>> options_of_log(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/embedding/load_factors.h"
+#include "runtime/embedding/machine_facts.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/shard_layout.h"
@@ -112,6 +113,20 @@ void write_topology(const Problem& problem, FactWriter& out) {
       .unless(usual.uneven_sharding_perf_multiplier, "uneven_sharding_perf_multiplier",
               spec.uneven_sharding_perf_multiplier);
   out.section("batch_size").fact("", problem.batch_size());
+}
+
+// Measured costs, and the skew of lookups, which they alone read.
+void write_machine(const Problem& problem, FactWriter& out) {
+  const embedding::MachineModel* const machine = problem.topology().spec().machine.get();
+  if (machine == nullptr) return;
+  out.section("machine").fact("costs", machine_digest(*machine));
+  if (problem.spec().zipf != 0) out.fact("zipf", problem.spec().zipf);
+  std::vector<std::pair<std::string, double>> tables;
+  for (const Table& table : problem.tables()) {
+    if (table.zipf) tables.emplace_back(table.fqn(), *table.zipf);
+  }
+  for (const auto& [name, zipf] : sorted(std::move(tables)))
+    out.owner(name).fact("zipf", zipf);
 }
 
 void write_table(const Table& table, FactWriter& out) {
@@ -319,6 +334,7 @@ void for_each_fact(const Problem& problem, const std::function<void(const Proble
   out.section("torchrec")
       .unless(to_name(embedding::TorchRecRelease::kA48cef79), "", to_name(problem.spec().torchrec));
   write_topology(problem, out);
+  write_machine(problem, out);
   write_tables(problem, out);
   write_groups("keep_together", problem.spec().keep_together, out);
   write_groups("keep_apart", problem.spec().keep_apart, out);

@@ -17,6 +17,7 @@
 namespace shardwright {
 namespace {
 
+using embedding::MachineModel;
 using embedding::MemoryTier;
 using embedding::Problem;
 using embedding::ProblemSpec;
@@ -39,7 +40,10 @@ void scale_memory(TopologySpec& spec, MemoryTier tier, std::int64_t times, std::
 
 std::vector<OtherMachine> changes_of(const embedding::Topology& topology) {
   std::vector<OtherMachine> changes;
-  if (!topology.is_one_host()) {
+  const MachineModel* const machine = topology.spec().machine.get();
+  if (machine != nullptr && !machine->spec().collectives.empty()) {
+    // The links are those that were measured.
+  } else if (!topology.is_one_host()) {
     changes.push_back(
         {"twice the bandwidth between hosts", [](TopologySpec& spec) { spec.inter_host_bw *= 2; }});
   } else if (topology.world_size() > 1) {
@@ -120,15 +124,19 @@ std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanO
 std::string estimate_text(const ProblemSpec& problem, bool with_ranks) {
   if (problem.perf_model != embedding::PerfModel::kPerf) return "";
   const TopologySpec& spec = problem.topology;
-  std::string text = "estimate by TorchRec " + std::string(embedding::to_name(problem.torchrec)) +
-                     "'s cost model, embedding tables alone, " +
-                     embedding::machine_text(spec, with_ranks);
-  if (spec.gpu) return text;
+  const std::string machine = embedding::machine_text(spec, with_ranks);
+  const bool has_links = spec.machine && !spec.machine->spec().collectives.empty();
+  const std::string torchrec = "TorchRec " + std::string(embedding::to_name(problem.torchrec));
+  std::string text =
+      spec.machine ? "estimate by measured costs, " : "estimate by " + torchrec + "'s cost model, ";
+  text += "embedding tables alone, " + machine;
+  if (spec.machine && !has_links) text += "; communication by " + torchrec;
+  if (spec.gpu || has_links) return text;
   const auto per_second = [](double bytes_per_ms) {
     return format_bytes(Bytes(std::llround(bytes_per_ms * 1000))) + "/s";
   };
   text += ": ";
-  if (spec.compute_device != embedding::ComputeDevice::kCpu)
+  if (spec.compute_device != embedding::ComputeDevice::kCpu && !spec.machine)
     text += "HBM " + per_second(spec.hbm_mem_bw) + ", ";
   return text + "inside a host " + per_second(spec.intra_host_bw) + ", between hosts " +
          per_second(spec.inter_host_bw);

@@ -5,6 +5,7 @@
 #include "runtime/surface/embedding_requests.h"
 #include "runtime/surface/experts_requests.h"
 #include "runtime/surface/files_requests.h"
+#include "runtime/surface/machine_requests.h"
 #include "runtime/surface/operators_requests.h"
 #include "runtime/surface/program_requests.h"
 
@@ -159,6 +160,18 @@ constexpr std::array kCommands{
             .example = "shardwright experts explain samples/data/experts.json",
             .make = &make<ExpertsExplainRequest>,
             .has_page = true},
+    Command{.name = "machine fit",
+            .help = "Makes a model of what was measured on a machine, for --machine",
+            .example = "shardwright machine fit measured.json -o machine.json",
+            .make = &make<MachineFitRequest>},
+    Command{.name = "machine show",
+            .help = "Says what a machine does and how far its model is off",
+            .example = "shardwright machine show machine.json",
+            .make = &make<MachineShowRequest>},
+    Command{.name = "machine diff",
+            .help = "Compares two machines, kernel by kernel and link by link",
+            .example = "shardwright machine diff machine.json other_machine.json",
+            .make = &make<MachineDiffRequest>},
     Command{.name = "init",
             .help = "Writes a commented file to begin with: a problem, a graph, ...",
             .example = "shardwright init -o problem.json",
@@ -187,6 +200,8 @@ constexpr std::array kGroups{
                  "shardwright program apply samples/data/program.json --full"},
     CommandGroup{"experts", "Places the experts of a mixture-of-experts model on GPUs",
                  "shardwright experts plan samples/data/experts.json --gpus 8 --slots 16"},
+    CommandGroup{"machine", "Models what was measured on a machine, and compares machines",
+                 "shardwright machine fit measured.json -o machine.json"},
 };
 
 }  // namespace

@@ -476,12 +476,13 @@ Status read_batch_sizes(const ProblemRequest& request, const std::string& text, 
 
 Result<Answer> answer(const SweepRequest& request, const Watch& watch) {
   SweepGrid grid = request.grid;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.problem.read(watch.read));
+  ProblemRequest asked = request.problem;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(asked.overrides.machine, load_machine(asked.machine, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, asked.problem.read(watch.read));
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       const ProblemSpec spec,
-      read_for(request.problem, text,
-               grid.ranks.empty() ? std::nullopt : std::optional(grid.ranks.front())));
-  SHARDWRIGHT_RETURN_IF_ERROR(read_batch_sizes(request.problem, text, grid));
+      read_for(asked, text, grid.ranks.empty() ? std::nullopt : std::optional(grid.ranks.front())));
+  SHARDWRIGHT_RETURN_IF_ERROR(read_batch_sizes(asked, text, grid));
   note_uneven_hosts(grid, watch);
   PlanOptions options = request.options;
   options.stop = watch.begin();
@@ -615,6 +616,7 @@ Result<Answer> answer(const AuditRequest& request, const Watch& watch) {
                std::to_string(log->line) + ", is judged");
   }
   AuditOptions options = request.options;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(options.machine, load_machine(request.machine, watch));
   options.plan = watched(request.options.plan, watch);
   Result<Audit> audited = audit_log(*log, options);
   if (!audited.ok()) return request.log.locate(audited.error());

@@ -14,6 +14,7 @@
 #include "runtime/io/embedding/plan_reader.h"
 #include "runtime/io/embedding/problem_warnings.h"
 #include "runtime/io/embedding/search_space_json.h"
+#include "runtime/io/machine/machine_json.h"
 #include "runtime/io/sizes.h"
 
 namespace shardwright::commands {
@@ -30,18 +31,49 @@ void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch)
       std::to_string(ranks) + " count as one host");
 }
 
+// Says what was assumed about lookups, or that an assumption has no effect.
+void note_skew(const embedding::Problem& problem, const Watch& watch) {
+  const bool is_measured = problem.topology().spec().machine != nullptr;
+  const double zipf = problem.spec().zipf;
+  if (is_measured && zipf == 0) {
+    watch.note("zipf: is not given; all rows of a table are assumed to be looked up equally often");
+  } else if (!is_measured && zipf != 0) {
+    watch.note("zipf: only measured costs depend on it; give {machine}");
+  }
+}
+
 }  // namespace
+
+Result<std::shared_ptr<const embedding::MachineModel>> load_machine(const Input& input,
+                                                                    const Watch& watch) {
+  if (!input.given()) return std::shared_ptr<const embedding::MachineModel>();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read(watch.read));
+  Result<MachineFile> file = read_machine_file(text);
+  if (!file.ok()) return input.locate(file.error());
+  if (file->spec.lookups.empty() && file->spec.collectives.empty()) {
+    return input.locate(invalid_input(
+        "", file->lookups.empty() ? "has no measured embedding kernels and no collectives"
+                                  : "has measurements without models; `shardwright machine fit` "
+                                    "makes them"));
+  }
+  Result<embedding::MachineModel> model = embedding::MachineModel::make(file->spec);
+  if (!model.ok()) return input.locate(model.error());
+  return std::make_shared<const embedding::MachineModel>(std::move(model).value());
+}
 
 Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
   const Stopwatch clock;
   LoadedProblem loaded{request.read_problem, request.read_space, 0, request.overrides};
   if (loaded.problem) {
-    if (const std::string_view given = request.overrides.first_given(); !given.empty())
+    const std::string_view given =
+        request.machine.given() ? "machine" : request.overrides.first_given();
+    if (!given.empty())
       return invalid_input(std::string(given), "goes with a problem that is not read yet");
   } else {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.read(watch.read));
     std::vector<Error> warnings;
-    Result<embedding::ProblemSpec> spec = read_problem(text, request.overrides, &warnings);
+    SHARDWRIGHT_ASSIGN_OR_RETURN(loaded.overrides.machine, load_machine(request.machine, watch));
+    Result<embedding::ProblemSpec> spec = read_problem(text, loaded.overrides, &warnings);
     if (!spec.ok()) return request.problem.locate(spec.error());
     const bool hosts_are_guessed = spec->topology.local_world_size == 0;
     Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
@@ -51,6 +83,7 @@ Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
     if (!problem.ok()) return located(problem.error());
     loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
     if (watch.note) {
+      note_skew(*loaded.problem, watch);
       if (hosts_are_guessed) note_guessed_hosts(loaded.problem->topology(), watch);
       std::ranges::copy(problem_warnings(*loaded.problem), std::back_inserter(warnings));
       for (const Error& warning : warnings)
@@ -128,6 +161,20 @@ void describe_memory(ProblemOverrides& out, Fields& fields, std::string_view gro
 void describe_gpu(ProblemOverrides& out, Fields& fields, std::string_view group) {
   fields.choice("gpu", out.gpu, "Memory, bandwidths and ranks per host of this accelerator")
       .in(group);
+}
+
+void describe_machine(ProblemRequest& request, Fields& fields, std::string_view group) {
+  fields
+      .document("machine", request.machine, "",
+                "Measured costs, device and memory of this file, which `machine fit` wrote")
+      .in(group);
+  fields
+      .value("zipf", request.overrides.zipf, "EXPONENT",
+             "Skew of lookups, for {machine}: a row of popularity k counts k^-EXPONENT",
+             decimal_number("", true))
+      .in(group)
+      .shows("0")
+      .advanced();
 }
 
 void describe_bandwidths(ProblemOverrides& out, Fields& fields, std::string_view group) {
@@ -307,6 +354,7 @@ void describe_threads(int& out, Fields& fields) {
 
 void describe(ProblemRequest& request, Fields& fields) {
   describe_file(request, fields);
+  describe_machine(request, fields, kMachine);
   describe(request.overrides, fields);
 }
 
@@ -393,6 +441,7 @@ void describe(SweepRequest& request, Fields& fields) {
       .count("ranks_per_host", grid.ranks_per_host,
              "Ranks of one host, or all where there are fewer")
       .in(kMachines);
+  describe_machine(request.problem, fields, kMachines);
   describe_gpu(request.problem.overrides, fields, kMachines);
   describe_memory(request.problem.overrides, fields, kMachines);
   describe_bandwidths(request.problem.overrides, fields, kMachines);
@@ -417,6 +466,10 @@ void describe(AuditRequest& request, Fields& fields) {
       .value("within", request.options.within, "SHARE",
              "How near to the best rating the changes come", decimal_number("", true))
       .shows("0.01");
+  fields
+      .document("machine", request.machine, "",
+                "Judge plans by the measured costs of this file, which `machine fit` wrote")
+      .in(kCosts);
   fields.count("ranks_per_host", known.ranks_per_host, "Ranks of one host").in(kCosts);
   fields
       .bandwidth("intra_host_bw", known.intra_host_bw,

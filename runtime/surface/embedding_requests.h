@@ -25,6 +25,7 @@ namespace shardwright::commands {
 struct ProblemRequest {
   Input problem;
   Input search_space;  // optional; options and costs
+  Input machine;       // optional; measured costs
   ProblemOverrides overrides;
   // Used instead of both documents if the caller has read them; null otherwise.
   std::shared_ptr<const embedding::Problem> read_problem;
@@ -40,6 +41,11 @@ struct LoadedProblem {
   double read_s = 0;
   ProblemOverrides overrides;  // with which it was read
 };
+
+// Reads a measured machine; null if `input` is not given. Errors: as of the reader, for a file
+// without models, with the input's name in the place.
+Result<std::shared_ptr<const embedding::MachineModel>> load_machine(const Input& input,
+                                                                    const Watch& watch);
 
 // Reads the problem. Errors: as of the reader, with the input's name in the place.
 Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch);
@@ -133,6 +139,7 @@ struct AuditRequest {
   Input log;
   std::optional<std::size_t> plan_number;    // in the log, from 1; absent = the last
   std::optional<std::string> problem, plan;  // files to write
+  Input machine;                             // optional; measured costs
   AuditOptions options;
 };
 

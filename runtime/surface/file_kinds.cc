@@ -6,6 +6,7 @@
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/embedding/verify_file.h"
 #include "runtime/io/experts/experts_json.h"
+#include "runtime/io/machine/machine_json.h"
 #include "runtime/io/operators/aten_graph_json.h"
 #include "runtime/io/operators/aten_options_json.h"
 #include "runtime/io/operators/aten_plan_json.h"
@@ -20,6 +21,7 @@
 #include "runtime/io/program/transfer_json.h"
 #include "runtime/surface/experts_requests.h"
 #include "runtime/surface/file_texts.h"
+#include "runtime/surface/machine_requests.h"
 
 namespace shardwright::commands {
 namespace {
@@ -27,6 +29,9 @@ namespace {
 constexpr FileKind kKinds[] = {
     {"problem", "Problem", problem_shape, kProblemSample},
     {"topology", "Machine", topology_shape},
+    {"machine", "Measured machine", machine_file_shape},
+    {"machine-summary", "Summary of a measured machine", machine_summary_shape},
+    {"machine-diff", "Comparison of measured machines", machine_diff_shape},
     {"search-space", "Search space", search_space_shape},
     {"plan", "Plan", plan_shape},
     {"explanation", "Explanation", explanation_shape},

@@ -15,6 +15,7 @@
 #include "core/units.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/io/json/json_document.h"
+#include "runtime/io/machine/machine_json.h"
 #include "runtime/io/operators/aten_graph_json.h"
 #include "runtime/io/operators/aten_options_json.h"
 #include "runtime/io/operators/aten_plan_json.h"
@@ -401,9 +402,24 @@ Result<std::string> text_of(const Input& file, const Watch& watch) {
   return file.read(watch.read);
 }
 
+// Takes the times of the machine's operators, and its device if it is known and none is chosen.
+Status use_machine(const Input& machine, bool has_device, const Watch& watch,
+                   PlanAtenOptions& options) {
+  if (!machine.given()) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, machine.read(watch.read));
+  Result<MachineFile> file = read_machine_file(text);
+  if (!file.ok()) return machine.locate(file.error());
+  if (file->operator_times.empty())
+    return machine.locate(invalid_input("", "has no measured times of operators"));
+  options.operator_times = std::move(file->operator_times);
+  if (!has_device && operators::find_compute_device(file->spec.device_name))
+    options.device = file->spec.device_name;
+  return {};
+}
+
 // Reads the options from `text` and applies the overrides.
 Result<PlanAtenOptions> options_of(const Input& file, const std::string& text,
-                                   const AtenOverrides& overrides) {
+                                   const AtenOverrides& overrides, const Watch& watch) {
   PlanAtenOptions options;
   if (overrides.mesh) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(options.mesh, mesh_of(*overrides.mesh));
@@ -414,6 +430,8 @@ Result<PlanAtenOptions> options_of(const Input& file, const std::string& text,
     options = std::move(read).value();
   }
   if (options.mesh.empty()) return invalid_input("mesh", "is needed, such as {mesh} 4x2");
+  const bool has_device = overrides.device || options.device != PlanAtenOptions().device;
+  SHARDWRIGHT_RETURN_IF_ERROR(use_machine(overrides.machine, has_device, watch, options));
   if (overrides.memory) options.memory_limit = overrides.memory;
   options.device = overrides.device.value_or(options.device);
   options.optimizer_states = overrides.optimizer_states.value_or(options.optimizer_states);
@@ -451,7 +469,8 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
 
 // Locates an error about an option at the flag that set the option, or in the options file.
 Error located(Error error, const Input& graph, const Input& file, const AtenOverrides& overrides) {
-  const std::array<std::pair<std::string_view, std::string_view>, 11> options{{
+  if (error.where.starts_with("/operator_times")) return overrides.machine.locate(std::move(error));
+  const std::array<std::pair<std::string_view, std::string_view>, 10> options{{
       {"/devices", "devices"},
       {"/axes", "axes"},
       {"/mesh", overrides.mesh ? "mesh" : ""},
@@ -460,7 +479,6 @@ Error located(Error error, const Input& graph, const Input& file, const AtenOver
       {"/memory", overrides.memory ? "memory" : ""},
       {"threads", "threads"},
       {"/optimizer_states", overrides.optimizer_states ? "optimizer_states" : ""},
-      {"/operator_times", ""},
       {"/overlap", overrides.overlap ? "overlap" : ""},
       {"/placements", ""},
   }};
@@ -485,7 +503,7 @@ Outcome outcome_of(const AtenPlanResult& result) {
 Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, text_of(request.options, watch));
   SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked,
-                               options_of(request.options, text, request.overrides));
+                               options_of(request.options, text, request.overrides, watch));
   SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
   watch.log.info("read " + std::to_string(read.size()) + " operators");
   asked = watched_plan(std::move(asked), watch);
@@ -513,7 +531,8 @@ Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   AtenOverrides overrides = request.overrides;
   overrides.mesh = "1";  // placeholder; the sweep sets each mesh
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, text_of(request.options, watch));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked, options_of(request.options, text, overrides));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked,
+                               options_of(request.options, text, overrides, watch));
   SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
   asked = watched_plan(std::move(asked), watch);
   Result<AtenSweep> swept = sweep_aten(read, request.devices, request.most_axes, asked);

@@ -26,10 +26,13 @@ void describe_model(Input& graph, Input& options, Fields& fields) {
 }
 
 void describe(AtenOverrides& out, Fields& fields) {
+  fields.document("machine", out.machine, "",
+                  "File with measured times of operators, which replace estimates");
   fields.bytes("memory", out.memory, "Memory of a device, such as 80GiB");
   fields.count("optimizer_states", out.optimizer_states,
                "Tensors that the optimizer keeps for each parameter (default: 2)", 0, 100);
-  fields.text("device", out.device, "NAME", "GPU whose times are estimated (default: H100)");
+  fields.text("device", out.device, "NAME",
+              "GPU whose times are estimated (default: that of {machine}, or H100)");
   fields.choice("redistribution", out.redistribution, "redistribution", kRedistributions,
                 "Moves of tensors: the cheapest, or as AutoParallel estimates them");
   fields.choice("blocks", out.blocks, "rule for blocks", kBlocks,

@@ -51,8 +51,9 @@ struct AutoshardRequest {
   int threads = 0;          // 0 = all cores
 };
 
-// Values that replace values of the options file.
+// Measured times, and values that replace values of the options file.
 struct AtenOverrides {
+  Input machine;                       // optional
   std::optional<std::string> mesh;     // such as "4x2"
   std::optional<std::int64_t> memory;  // bytes per device
   std::optional<std::int64_t> optimizer_states;

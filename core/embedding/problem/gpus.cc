@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "core/units.h"
 
@@ -64,11 +65,22 @@ void use_gpu(GpuModel model, TopologySpec& topology) {
   topology.hbm_to_ddr_mem_bw = gpu.hbm_to_ddr_mem_bw / kMsPerSecond;
 }
 
+void use_machine(std::shared_ptr<const MachineModel> machine, TopologySpec& topology) {
+  const MachineSpec& spec = machine->spec();
+  topology.compute_device = spec.device;
+  const MemoryTier tier = spec.device == ComputeDevice::kCpu ? MemoryTier::kDdr : MemoryTier::kHbm;
+  topology.set_cap_bytes(tier, spec.memory_bytes);
+  topology.custom_cap_bytes(tier).clear();
+  topology.machine = std::move(machine);
+}
+
 std::string machine_text(const TopologySpec& topology, bool with_ranks) {
   TopologySpec named;
   if (topology.gpu) use_gpu(*topology.gpu, named);
   const bool is_as_named = has_bandwidths_of(topology, named);
   const std::string count = std::to_string(topology.world_size);
+  if (topology.machine)
+    return topology.machine->spec().name + (with_ranks ? " x " + count : "") + " as measured";
   if (topology.gpu)
     return std::string(to_name(*topology.gpu)) + (with_ranks ? " x " + count : "") +
            (is_as_named ? "" : " with other bandwidths");

@@ -28,9 +28,12 @@ const Gpu& gpu_of(GpuModel model);
 // members stay; a list of sizes by rank is removed.
 void use_gpu(GpuModel model, TopologySpec& topology);
 
+// Sets measured costs, device and memory of `topology`; a list of sizes by rank is removed.
+void use_machine(std::shared_ptr<const MachineModel> machine, TopologySpec& topology);
+
 // Returns what an estimate for this topology is made for: "h100 x 32", "h100 x 32 with other
-// bandwidths", or "32 ranks with TorchRec's default bandwidths". `with_ranks`: names the number of
-// ranks.
+// bandwidths", "my_node x 32 as measured", or "32 ranks with TorchRec's default bandwidths".
+// `with_ranks`: names the number of ranks.
 std::string machine_text(const TopologySpec& topology, bool with_ranks = true);
 
 }  // namespace shardwright::embedding

@@ -26,6 +26,12 @@ Status check_factors(const std::vector<double>& factors, const std::string& wher
   return {};
 }
 
+Status check_zipf(double zipf, const std::string& where) {
+  constexpr double kMost = 4;
+  if (zipf >= 0 && zipf <= kMost) return {};
+  return invalid_input(where, "must be between 0 and 4");
+}
+
 Status check_load_factor(const std::optional<double>& factor, const std::string& where) {
   if (factor && !(std::isfinite(*factor) && *factor >= 0 && *factor <= 1))
     return invalid_input(where, "a cache load factor must be between 0 and 1");
@@ -132,6 +138,7 @@ Status check_table(const Table& table, ComputeDevice device, const std::string& 
           "must divide the rows" + of + " (" + std::to_string(table.num_embeddings) + ")");
     }
   }
+  if (table.zipf) SHARDWRIGHT_RETURN_IF_ERROR(check_zipf(*table.zipf, where + "/zipf"));
   return table.constraints ? check_constraints(table, device) : Status();
 }
 
@@ -230,6 +237,7 @@ Status check_planner(const ProblemSpec& spec) {
   if (spec.batch_size < 1 || spec.batch_size > kMaxBatch)
     return invalid_input("/batch_size", "must be between 1 and 2^40 samples per rank, is " +
                                             std::to_string(spec.batch_size));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_zipf(spec.zipf, "/zipf"));
   if (spec.dense_params < 0 || spec.dense_params > kMaxDenseParams)
     return invalid_input("/dense_params", "must be between 0 and 2^52 parameters");
   SHARDWRIGHT_RETURN_IF_ERROR(

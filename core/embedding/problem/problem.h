@@ -118,6 +118,7 @@ struct ProblemSpec {
   // The following members are not in TorchRec.
   std::vector<TableGroup> keep_together;
   std::vector<TableGroup> keep_apart;
+  double zipf = 0;  // of tables that have none of their own
   MemoryLimits memory;
   Calibration calibration;
 };

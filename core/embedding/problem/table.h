@@ -120,6 +120,9 @@ struct Table {
   std::string dependency;
   bool use_virtual_table = false;                 // zero-collision hashing
   std::optional<std::int64_t> total_num_buckets;  // rows are split at bucket boundaries
+  // Not in TorchRec, read by measured costs alone: a row of popularity k is looked up in proportion
+  // to k^-zipf; absent = the problem's.
+  std::optional<double> zipf;
   std::optional<ParameterConstraints> constraints;
   TablePlacement placement;  // not in TorchRec; does not affect costs
 

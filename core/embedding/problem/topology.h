@@ -3,11 +3,13 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/embedding/problem/kinds.h"
+#include "core/embedding/problem/machine_model.h"
 #include "core/embedding/problem/storage.h"
 #include "core/status.h"
 
@@ -56,6 +58,8 @@ struct TopologySpec {
   double hbm_to_ddr_mem_bw = 32.0 * 1024 * 1024 * 1024 / 1000;
   // Used only if SSD is counted. Source of the default: SSD_MEM_BW, constants.py of TorchRec 1.9.2.
   double ssd_mem_bw = 100.0 * 1024 * 1024 / 1000;
+  // Measured costs, which take the place of TorchRec's where there are any; may be null.
+  std::shared_ptr<const MachineModel> machine;
   double bwd_compute_multiplier = 2;
   double weighted_feature_bwd_compute_multiplier = 1;
   double uneven_sharding_perf_multiplier = 1;

@@ -427,11 +427,20 @@ static void describe(JsonMembers& members, AuditAnswer::Change& change) {
       .required("rating_after", change.rating_after, "With all changes so far.");
 }
 
+static void describe(JsonMembers& members, AuditAnswer::Measured& measured) {
+  members.required("machine", measured.machine)
+      .required("rating", measured.rating, "Of the plan of the log.")
+      .required("not_measured", measured.not_measured, "What the machine's file lacks.");
+}
+
 void describe(JsonMembers& members, AuditAnswer& audit) {
   members.line()
       .constant("format", "shardwright.embedding.audit/1")
       .line()
       .required("as_run", audit.as_run, "The plan of the log.")
+      .line()
+      .optional("measured", audit.measured,
+                "By whose costs plans and changes are judged instead of those of the log.")
       .line()
       .optional("same_options", audit.same_options, "The best plan if only ranks move.")
       .line()

@@ -124,7 +124,13 @@ void describe_problem(JsonMembers& members, bool with_tables, ProblemSpec& spec,
       .optional("topology", spec.topology, "The machine.")
       .optional("batch_size", file.batch_size, "Samples per rank and step; 512 if left out.");
   describe_constraints(members, spec.tables);
-  members.optional("dense_params", spec.dense_params, "Parameters outside the tables.")
+  members
+      .optional("zipf", spec.zipf,
+                "Skew of lookups, for measured costs: a row of popularity k is looked up in "
+                "proportion to k^-zipf; 0 is uniform.")
+      .from(0)
+      .up_to(4)
+      .optional("dense_params", spec.dense_params, "Parameters outside the tables.")
       .optional("use_exact_enumerate_order", spec.use_exact_enumerate_order);
   describe_table_groups(members, "keep_together", spec.tables, GroupScope::kHost,
                         spec.keep_together, "Tables whose shards share a host or a rank.");
@@ -182,6 +188,7 @@ Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& ove
   if (warnings != nullptr) warn_of_replaced(root, overrides, *warnings);
   SHARDWRIGHT_RETURN_IF_ERROR(check_ranks(root, spec.topology));
   if (overrides.torchrec) spec.torchrec = *overrides.torchrec;
+  if (overrides.zipf) spec.zipf = *overrides.zipf;
   choose_batch_size(file, overrides, spec);
   return spec;
 }

@@ -28,6 +28,7 @@ void for_each_member(Overrides& given, const Function& function) {
   function("intra_host_bw", "/topology/intra_host_bw", given.intra_host_bw);
   function("inter_host_bw", "/topology/inter_host_bw", given.inter_host_bw);
   function("batch_size", "/batch_size", given.batch_size);
+  function("zipf", "/zipf", given.zipf);
   function("device", "/topology/compute_device", given.device);
   function("torchrec", "/torchrec", given.torchrec);
   function("sharding_group_size", "/topology/sharding_groups/size", given.group_sizes);
@@ -39,7 +40,8 @@ std::string word_of(std::string_view name, std::int64_t number) {
   const bool is_size = name == "hbm" || name == "ddr" || name == "ssd";
   return is_size ? exact_size(number) : std::to_string(number);
 }
-std::string word_of(std::string_view, double bytes_per_ms) {
+std::string word_of(std::string_view name, double bytes_per_ms) {
+  if (name == "zipf") return json_number(bytes_per_ms);
   return json_number(bytes_per_ms / 1e6) + "GB/s";
 }
 template <class Enum>
@@ -123,6 +125,7 @@ void describe(JsonMembers& members, ProblemOverrides& overrides) {
 }
 
 Status ProblemOverrides::apply(TopologySpec& topology) const {
+  if (machine) embedding::use_machine(machine, topology);
   if (gpu) embedding::use_gpu(*gpu, topology);
   if (ranks) topology.world_size = *ranks;
   if (ranks_per_host) topology.local_world_size = *ranks_per_host;

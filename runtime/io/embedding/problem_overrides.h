@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,14 +20,16 @@ namespace shardwright {
 struct ProblemOverrides {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> ranks_per_host;
-  std::optional<embedding::GpuModel> gpu;  // the members below take precedence
-  std::optional<std::int64_t> hbm_bytes;   // per rank; also replaces a list of sizes by rank
+  std::shared_ptr<const embedding::MachineModel> machine;  // may be null; not in plan files
+  std::optional<embedding::GpuModel> gpu;                  // the members below take precedence
+  std::optional<std::int64_t> hbm_bytes;  // per rank; also replaces a list of sizes by rank
   std::optional<std::int64_t> ddr_bytes;
   std::optional<std::int64_t> ssd_bytes;
   std::optional<double> hbm_mem_bw;  // bytes per millisecond, as the next two
   std::optional<double> intra_host_bw;
   std::optional<double> inter_host_bw;
   std::optional<std::int64_t> batch_size;  // samples per rank
+  std::optional<double> zipf;              // skew of lookups
   std::optional<embedding::ComputeDevice> device;
   std::optional<embedding::TorchRecRelease> torchrec;
   std::optional<std::vector<std::int64_t>> group_sizes;  // sizes of sharding groups; empty = any

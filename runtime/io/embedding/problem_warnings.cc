@@ -11,6 +11,7 @@
 
 #include "core/embedding/problem/table.h"
 #include "core/units.h"
+#include "search/embedding/compat/measured_costs.h"
 #include "search/embedding/model/shard_layout.h"
 
 namespace shardwright {
@@ -186,6 +187,8 @@ std::vector<Error> problem_warnings(const Problem& problem) {
   warn_of_pooling_factors(problem.tables(), warnings);
   warn_of_dimensions(problem, warnings);
   warn_of_partitions(problem, warnings);
+  for (std::string& sentence : embedding::unmeasured(problem))
+    warnings.push_back(invalid_input("machine", std::move(sentence)));
   return warnings;
 }
 

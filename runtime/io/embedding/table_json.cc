@@ -297,6 +297,7 @@ void describe_table(JsonMembers& members, Table& table, PoolingOfTable& pooling)
       .optional("dependency", table.dependency, "Tower of the table.")
       .optional("use_virtual_table", table.use_virtual_table)
       .optional("total_num_buckets", table.total_num_buckets)
+      .optional("zipf", table.zipf, "Skew of lookups; the problem's if left out.")
       .optional_with(
           "pooling_factor",
           [&](JsonValue factor) { return read_pooling_factor(factor, pooling.total); },

@@ -71,6 +71,8 @@ constexpr std::array kWords{
           "`shardwright experts plan` writes"},
     Words{"a sweep of experts", kNoReader, ""},
     Words{"an explanation of experts", kNoReader, ""},
+    Words{"a measured machine", "`shardwright plan PROBLEM --machine FILE` reads",
+          "`shardwright machine fit` writes"},
     Words{"a JSON Schema", "`shardwright schema` prints and no command reads", ""},
 };
 static_assert(kWords.size() == static_cast<std::size_t>(Kind::kSchema) + 1);
@@ -153,6 +155,9 @@ constexpr std::array kForms{
     Form{Kind::kTransfer, "meshes", "tensors"},
     Form{Kind::kExperts, "loads"},
     Form{Kind::kExpertPlan, "physical_to_logical"},
+    Form{Kind::kMeasuredMachine, "machine/caches"},
+    Form{Kind::kMeasuredMachine, "embedding/lookups"},
+    Form{Kind::kMeasuredMachine, "operator_times", "", "mesh"},
     Form{Kind::kSchema, "$schema"},
 };
 

@@ -48,6 +48,7 @@ enum class DocumentKind : std::uint8_t {
   kExpertPlan,
   kExpertSweep,
   kExpertExplanation,
+  kMeasuredMachine,
   kSchema,
 };
 

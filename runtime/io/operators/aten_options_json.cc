@@ -176,7 +176,7 @@ static void describe(JsonMembers& members, MeasuredTable& table, std::int64_t& a
 
 namespace shardwright::operators {
 
-static void describe(JsonMembers& members, OperatorTime& time) {
+void describe(JsonMembers& members, OperatorTime& time) {
   members.required("op", time.op)
       .required_with("inputs", list_into(time.inputs, read_shape),
                      [] { return json::list(extents_shape()); })
@@ -237,7 +237,6 @@ void describe_options(JsonMembers& members, PlanAtenOptions& options,
       .word("backend", options.backend, "backend", kBackends, "Whose buffers an all-to-all holds.")
       .word("redistribution", options.redistribution, "redistribution", kRedistributions)
       .optional("collectives", options.collectives, "What communication takes.")
-      .optional_with("operator_times", list_into(options.operator_times), list_of<OperatorTime>)
       .optional("overlap", options.overlap,
                 "Shares of moving parameters and gradients that operators hide.")
       .word("blocks", options.blocks, "kind of blocks", kBlocks,

@@ -9,6 +9,7 @@
 #include "core/operators/aten/roofline.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_shape.h"
 #include "runtime/operators/plan_aten.h"
 
@@ -32,4 +33,10 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
                                           const redistribution::MeshShape& mesh = {});
 JsonShape aten_options_shape();
 
+namespace operators {
+
+// Describes a row of measured operators. Not for writing.
+void describe(JsonMembers& members, OperatorTime& time);
+
+}  // namespace operators
 }  // namespace shardwright

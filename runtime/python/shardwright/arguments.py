@@ -34,6 +34,8 @@ Document = Union[Mapping[str, Any], Sequence[Any], str, bytes, "os.PathLike[str]
 class Machine(TypedDict, total=False):
     """What takes the place of what a problem says of its machine, by the names of the command."""
 
+    machine: "Document"  # measured costs, device and memory
+    zipf: float  # skew of lookups, which measured costs depend on
     ranks: SupportsIndex
     ranks_per_host: SupportsIndex
     gpu: str  # "h100": memory, bandwidths and ranks per host of this accelerator

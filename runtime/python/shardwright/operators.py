@@ -125,8 +125,9 @@ def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
 
 
 def plan(graph: Document, mesh: Mesh | None = None, *,
-         options: Document | None = None, memory: Size | None = None,
-         optimizer_states: SupportsIndex | None = None, device: str | None = None,
+         options: Document | None = None, machine: Document | None = None,
+         memory: Size | None = None, optimizer_states: SupportsIndex | None = None,
+         device: str | None = None,
          redistribution: Literal["shortest", "autoparallel"] | None = None,
          blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
          threads: SupportsIndex = 0, time_limit: float | None = None,
@@ -135,15 +136,17 @@ def plan(graph: Document, mesh: Mesh | None = None, *,
     """Shards a traced PyTorch model over a mesh, and proves that no plan is faster.
 
     `options` has placements, a model of collectives, and values for the other arguments, which take
-    precedence; runtime/io/README.md describes it. `overlap` is the share, from 0 to 1, of moving
+    precedence; runtime/io/README.md describes it. `machine` is a file with measured times of
+    operators, which take the place of estimates. `overlap` is the share, from 0 to 1, of moving
     parameters and their gradients that operators may hide.
     """
     return ask_for(MeshPlan, "operators plan", locals())
 
 
 def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
-          options: Document | None = None, memory: Size | None = None,
-          optimizer_states: SupportsIndex | None = None, device: str | None = None,
+          options: Document | None = None, machine: Document | None = None,
+          memory: Size | None = None, optimizer_states: SupportsIndex | None = None,
+          device: str | None = None,
           redistribution: Literal["shortest", "autoparallel"] | None = None,
           blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
           threads: SupportsIndex = 0, time_limit: float | None = None,

@@ -19,7 +19,7 @@ class Problem(_native.Closable):
     """A checked problem: tables, machine and constraints.
 
     Takes a dict or JSON text in the format of problem files (runtime/io/README.md). `machine` takes
-    the place of what the problem says, by the names of the command: `ranks`, `ranks_per_host`,
+    the place of what the problem says, by the names of the command: `machine`, `zipf`, `ranks`, `ranks_per_host`,
     `gpu`, `hbm`, `ddr`, `ssd`, `hbm_mem_bw`, `intra_host_bw`, `inter_host_bw`, `device`, `batch_size`, `sharding_group_size`, `sync_interval`, `pod_size`,
     `torchrec`. Raises InvalidInputError with the place in the problem. Thread safety: any.
     """

@@ -107,7 +107,7 @@ std::string changes_text(const AuditAnswer& audit, std::size_t width) {
                    {"rating then", Align::kRight, 0}});
   std::size_t rows = 0, others = 0, shown = 0;
   bytes = 0;
-  double best = audit.as_run.rating;
+  double best = audit.rating_now();
   for (std::size_t i = 0; i < audit.changes.size() && rows < kMostChanges; ++i) {
     const AuditAnswer::Change& change = audit.changes[i];
     bytes += change.moved_bytes;
@@ -175,11 +175,16 @@ std::string fit_text(const AuditAnswer& audit, std::size_t width) {
 }  // namespace
 
 std::string audit_report(const AuditAnswer& audit, std::size_t width) {
-  const double now = audit.as_run.rating;
-  std::string text = as_run_text(audit.as_run, width) + "\n  now           " +
-                     format_bar(1, 1, kRatingBarWidth) + " " + ms(now) + " ms\n" +
-                     best_line("same options  ", audit.same_options, now) +
-                     best_line("all options   ", audit.all_options, now);
+  const double now = audit.rating_now();
+  std::string text = as_run_text(audit.as_run, width);
+  if (audit.measured) {
+    text += "\nAt the measured costs of " + printable(audit.measured->machine) + "\n";
+    for (const std::string& sentence : audit.measured->not_measured)
+      text += wrap("- " + printable(sentence), width, 2);
+  }
+  text += "\n  now           " + format_bar(1, 1, kRatingBarWidth) + " " + ms(now) + " ms\n" +
+          best_line("same options  ", audit.same_options, now) +
+          best_line("all options   ", audit.all_options, now);
   if (audit.all_options && audit.all_options->lower_bound) {
     text += "  bound         " + format_bar(*audit.all_options->lower_bound, now, kRatingBarWidth) +
             " " + ms(*audit.all_options->lower_bound) + " ms\n";
@@ -202,7 +207,7 @@ std::string failed_report(const FailedAnswer& answer, std::size_t width) {
 }
 
 std::string audit_summary(const AuditAnswer& audit) {
-  std::string text = ms(audit.as_run.rating) + " ms in use";
+  std::string text = ms(audit.rating_now()) + " ms in use";
   if (audit.same_options) text += ", " + ms(audit.same_options->rating) + " with the same options";
   if (audit.all_options) text += ", " + ms(audit.all_options->rating) + " with all";
   if (!audit.changes.empty()) text += "; " + format_plural(audit.changes.size(), "change");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "search/embedding/compat/measured_costs.h"
 #include "search/embedding/compat/perf_estimator.h"
 #include "search/embedding/compat/storage_estimator.h"
 
@@ -78,8 +79,13 @@ Result<ShardCost> calibrated_cost(const ShardCost& cost, const KernelCalibration
 
 }  // namespace
 
+Estimator::Estimator(const Problem& problem)
+    : problem_(&problem),
+      message_bytes_(problem.topology().spec().machine ? mean_message_bytes(problem) : 0) {}
+
 Result<ShardingOption> Estimator::estimate(ShardingOption option) const {
-  const EstimateInputs in = estimate_inputs(*problem_, option);
+  EstimateInputs in = estimate_inputs(*problem_, option);
+  in.message_bytes = message_bytes_;
   if (!supports(in.hardware, option.sharding_type)) {
     return invalid_input("/perf_estimator/config/supported_sharding_types",
                          "lacks the sharding type of " + described(in));

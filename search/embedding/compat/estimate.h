@@ -27,11 +27,11 @@ inline constexpr double kMaxTotalBytes = 4611686018427387904.0;  // 2^62
 // sums of bytes below 2^62. Errors: kInvalidInput.
 Status check_costs(const ShardingOption& option);
 
-// TorchRec's estimators for the options of one problem. Refers to the problem.
-// Thread safety: const members may be called from any thread.
+// TorchRec's estimators for the options of one problem, with the measured costs of its machine.
+// Refers to the problem. Thread safety: const members may be called from any thread.
 class Estimator final : public CostModel {
  public:
-  explicit Estimator(const Problem& problem) : problem_(&problem) {}
+  explicit Estimator(const Problem& problem);
 
   // As CostModel::estimate(). Costs are multiplied by the factors that the user measured for the
   // kernel. Errors: kInvalidInput, naming the table, if a byte count exceeds 2^62 or no bandwidth
@@ -41,6 +41,7 @@ class Estimator final : public CostModel {
 
  private:
   const Problem* problem_;
+  double message_bytes_ = 0;
 };
 
 }  // namespace shardwright::embedding

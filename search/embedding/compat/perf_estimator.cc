@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "search/embedding/compat/measured_costs.h"
 #include "search/embedding/compat/storage_estimator.h"
 #include "search/embedding/model/shard_layout.h"
 
@@ -24,6 +25,7 @@ BatchSizes batch_sizes(const Problem& problem, const Table& table, bool is_poole
     const double samples = static_cast<double>(
         c != nullptr && !c->batch_sizes.empty() ? c->batch_sizes[i] : problem.batch_size());
     batch.inputs += pooling[i] * poolings * samples;
+    batch.bags += poolings * samples;
     batch.outputs += (scaled ? std::min(1.0, pooling[i]) : 1.0) * poolings * samples;
   }
   if (!is_pooled) batch.outputs = batch.inputs;
@@ -249,6 +251,32 @@ class ShardPerf {
     return fetches * dim_ * element_ /
            hardware_->hbm_to_ddr_mem_bw.value_or(topology_.spec().hbm_to_ddr_mem_bw);
   }
+  // The time of a collective over all ranks, over those of a host-wise option, and over hosts. One
+  // more table makes a message longer, but no new one.
+  double over_all(Collective operation, double bytes) const {
+    return collective(operation, world_, world_ <= linked_, bytes, bytes / global_bandwidth());
+  }
+  double over_group(Collective operation, double bytes) const {
+    return collective(operation, group_, group_ <= linked_, bytes, bytes / group_bandwidth());
+  }
+  double over_hosts(double hosts, double bytes) const {
+    return collective(Collective::kAllToAll, hosts, false, bytes,
+                      bytes / topology_.spec().inter_host_bw);
+  }
+  // `by_torchrec`: the time if the collective was not measured.
+  double collective(Collective operation, double ranks, bool is_linked, double bytes,
+                    double by_torchrec) const {
+    const MachineModel* const machine = topology_.spec().machine.get();
+    const MeasuredCollective* const measured =
+        machine == nullptr
+            ? nullptr
+            : machine->find(operation, is_linked ? LinkScope::kIntraHost : LinkScope::kInterHost,
+                            static_cast<std::int64_t>(ranks));
+    constexpr double kUsPerMs = 1000;
+    return measured == nullptr
+               ? by_torchrec
+               : bytes * measured->us_per_byte(std::max(bytes, in_.message_bytes)) / kUsPerMs;
+  }
   // Bandwidth between all ranks: that of the slowest link.
   double global_bandwidth() const {
     return world_ <= linked_ ? topology_.spec().intra_host_bw : topology_.spec().inter_host_bw;
@@ -285,13 +313,13 @@ Perf ShardPerf::table_wise() const {
   const double fwd_output = outputs * world_ * dim_ * in_.fwd_a2a_data_type_size;
   const double bwd_output = outputs * world_ * dim_ * in_.bwd_a2a_data_type_size;
 
-  const double fwd_comms = fwd_output / global_bandwidth();
+  const double fwd_comms = over_all(Collective::kAllToAll, fwd_output);
   const Moved forward = with_columns_as_configured({input_read, lookup, fwd_output});
   const double fwd_compute = forward_compute(forward, true);
   // Used only with a hardware configuration. Here the lookup has no least number of columns.
   const Moved backward{forward.input_read, inputs * world_ * dim_ * element_, bwd_output};
   return make(fwd_compute, fwd_comms, backward_compute(fwd_compute, backward),
-              bwd_output / global_bandwidth(), prefetch(1, inputs * world_));
+              over_all(Collective::kAllToAll, bwd_output), prefetch(1, inputs * world_));
 }
 
 Perf ShardPerf::row_wise() const {
@@ -304,9 +332,12 @@ Perf ShardPerf::row_wise() const {
   const double fwd_output = outputs * world_ * dim_ * fwd_width;
   const double bwd_output = outputs * world_ * dim_ * bwd_width;
 
-  const double fwd_comms = fwd_output / global_bandwidth();
+  // Without pooling, rows are sent back as they are.
+  const double fwd_comms =
+      over_all(in_.is_pooled ? Collective::kReduceScatter : Collective::kAllToAll, fwd_output);
   const double fwd_compute = forward_compute({input_read, lookup, fwd_output}, false);
-  const double bwd_comms = bwd_output / global_bandwidth();
+  const double bwd_comms =
+      over_all(in_.is_pooled ? Collective::kAllGather : Collective::kAllToAll, bwd_output);
   const double bwd_batched_copy = bwd_output * kBatchedCopyPerfFactor / bandwidth_;
   return make(fwd_compute, fwd_comms,
               backward_compute(fwd_compute, {input_read, lookup, bwd_output}),
@@ -321,13 +352,14 @@ Perf ShardPerf::table_row_wise() const {
   const double fwd_output = outputs * world_ * dim_ * in_.fwd_sr_data_type_size;
   const double bwd_output = outputs * world_ * dim_ * in_.bwd_sr_data_type_size;
   const double hosts = std::floor(world_ / group_);  // whole hosts, although all ranks count above
-  const double between_hosts = topology_.spec().inter_host_bw;
 
-  double fwd_comms = fwd_output / group_bandwidth();
-  if (hosts > 1) fwd_comms += outputs * hosts * dim_ * in_.fwd_a2a_data_type_size / between_hosts;
+  double fwd_comms = over_group(Collective::kReduceScatter, fwd_output);
+  if (hosts > 1)
+    fwd_comms += over_hosts(hosts, outputs * hosts * dim_ * in_.fwd_a2a_data_type_size);
   const double fwd_compute = forward_compute({input_read, lookup, fwd_output}, false);
-  double bwd_comms = bwd_output / group_bandwidth();
-  if (hosts > 1) bwd_comms += outputs * hosts * dim_ * in_.bwd_a2a_data_type_size / between_hosts;
+  double bwd_comms = over_group(Collective::kAllGather, bwd_output);
+  if (hosts > 1)
+    bwd_comms += over_hosts(hosts, outputs * hosts * dim_ * in_.bwd_a2a_data_type_size);
   const double bwd_batched_copy = bwd_output * kBatchedCopyPerfFactor / bandwidth_;
   return make(fwd_compute, fwd_comms,
               backward_compute(fwd_compute, {input_read, lookup, bwd_output}),
@@ -359,6 +391,8 @@ Perf ShardPerf::data_parallel() const {
   const double comms_bw = topology_.spec().inter_host_bw * local;
   double all_reduce = ring_traffic(table_size, nodes) / comms_bw;
   if (world > 2 * local) all_reduce *= 2;
+  all_reduce = collective(Collective::kAllReduce, world, world <= local,
+                          static_cast<double>(table_size), all_reduce);
 
   const double optimizer_kernels =
       static_cast<double>(table_size) * kDpElementwiseKernelsPerfFactor / bandwidth_;
@@ -477,7 +511,8 @@ Milliseconds estimate_input_dist(const EstimateInputs& in) {
 
 Perf estimate_perf(const EstimateInputs& in, double bandwidth, std::int64_t rows,
                    std::int64_t columns) {
-  const Perf perf = in_training(ShardPerf(in, bandwidth, rows, columns), in.sharding_type);
+  const Perf perf = with_measured_compute(
+      in, in_training(ShardPerf(in, bandwidth, rows, columns), in.sharding_type), rows, columns);
   if (!in.problem->spec().perf_estimator.is_inference) return perf;
   return in_inference(perf, in.sharding_type, in.problem->release().inference_time);
 }

@@ -20,6 +20,7 @@ inline constexpr double kDefaultCachingRatio = 0.2;
 struct BatchSizes {
   double inputs = 0;   // lookups
   double outputs = 0;  // embeddings returned; equal to `inputs` without pooling
+  double bags = 0;     // of pooled tables, also those without a lookup
 };
 
 // The inputs of an estimate, except the shard. *_data_type_size: bytes per element.
@@ -45,6 +46,9 @@ struct EstimateInputs {
   double expected_cache_fetches = 0;
   // Distinct lookups per step; absent without cache statistics.
   std::optional<double> expected_unique_lookups;
+  // Of an average rank's all-to-all, which decides on which side of the knee a measured collective
+  // is.
+  double message_bytes = 0;
   const HardwarePerfConfig* hardware = nullptr;  // null = TorchRec's default
 };
 
@@ -60,7 +64,8 @@ double expected_miss_rate(const CacheStatistics& stats, double load_factor);
 // for this kernel and device. Source: kernel_bw_lookup, torchrec/distributed/planner/constants.py.
 std::optional<double> kernel_bandwidth(const EstimateInputs& in);
 
-// Returns the times of a shard of `rows` x `columns`. `bandwidth`: see kernel_bandwidth().
+// Returns the times of a shard of `rows` x `columns`. `bandwidth`: see kernel_bandwidth(). Measured
+// costs of the problem's machine take the place of TorchRec's.
 // Floating-point operations are in the order of the source.
 // Source: EmbeddingPerfEstimator.perf_func_emb_wall_time, torchrec/distributed/planner/
 // shard_estimators.py at commit a48cef79; the evaluators of torchrec/distributed/planner/estimator/

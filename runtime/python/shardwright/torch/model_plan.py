@@ -120,12 +120,11 @@ def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size |
                               else {"parameters": overlap, "gradients": overlap})
     if collectives is not None:
         options["collectives"] = dict(collectives)
-    if operator_times is not None:
-        options["operator_times"] = [dict(row) for row in operator_times]
+    machine = None if operator_times is None else {"operator_times": [dict(row) for row in operator_times]}
     if placements is not None:
         options["placements"] = {kind: {name: list(words) for name, words in by_name.items()}
                                  for kind, by_name in placements.items()}
     return ModelPlan.from_json(operators.plan(
-        graph, options=options, memory=memory, optimizer_states=optimizer_states, device=device,
+        graph, options=options, machine=machine, memory=memory, optimizer_states=optimizer_states, device=device,
         redistribution=redistribution, blocks=blocks, threads=threads, time_limit=time_limit,
         work_limit=work_limit, seed=seed, cancel=cancel).to_json())
