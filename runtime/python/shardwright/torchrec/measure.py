@@ -19,8 +19,8 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 
 from .. import __version__, errors
-from ..answer import ask
-from ..torch.timing import Flush, default_device, keep_memory, machine_facts
+from ..machine import fit as fit_machine
+from ..torch.timing import Flush, default_device, keep_memory, machine_facts, timed
 from .collectives import measure_collectives, process_group
 from .lookups import Call, Kind, Lookup
 
@@ -41,10 +41,11 @@ _ROUND_SHAPES = 12
 _CANDIDATES = 6  # random shapes, of which the one is measured that is farthest from those measured before
 _IMPROVEMENT = 0.97  # a fit is better if its error is below this share of the best
 _PATIENCE = 3  # fits without improvement after which a kind has been measured enough
+_REFERENCE_EVERY = 16  # shapes between two measurements of the reference, which tell whether the machine's speed changes
 
 
 class NoisyMachineWarning(UserWarning):
-    """Repetitions lie so far apart that the medians mean little."""
+    """Repetitions of a call, or of a reference over the whole time, lie so far apart that medians mean little."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,9 @@ class Grid:
                 return shape
 
 
+_REFERENCE = Shape(1, 100_000, 64, 1024, 20.0, 0.0)
+
+
 def _log_uniform(random_: random.Random, low: float, high: float) -> float:
     return math.exp(random_.uniform(math.log(low), math.log(high)))
 
@@ -131,7 +135,7 @@ Fit = Callable[[dict[str, Any]], dict[str, Any]]
 
 def fitted(document: dict[str, Any]) -> dict[str, Any]:
     """The file with the models that the library fits to its measurements."""
-    found: dict[str, Any] = ask("machine fit", {"measurements": document}).data
+    found: dict[str, Any] = fit_machine(document).data
     return found
 
 
@@ -144,6 +148,7 @@ class Lookups:
         self._random = random.Random(seed)
         self._flush = Flush(device)
         self.rows: list[list[Any]] = []
+        self.reference_us: list[float] = []
 
     def run(self, until: float, fit: Callable[[list[list[Any]]], dict[str, Any]]) -> None:
         """`until` is a time of time.monotonic(). Every kind gets its first shapes before any gets more."""
@@ -163,6 +168,8 @@ class Lookups:
             for own in active:
                 if time.monotonic() >= until:
                     return
+                if len(self.rows) % _REFERENCE_EVERY == 0:
+                    self.reference_us.append(self._row(self._progress[0].kind, _REFERENCE)[-3])
                 self.rows.append(self._row(own.kind, own.next_shape(self._grid, self._random)))
 
     def _row(self, kind: Kind, shape: Shape) -> list[Any]:
@@ -224,7 +231,7 @@ def measure(path: str | os.PathLike[str] | None = None, *, device: str | torch.d
 
             lookups.run(begin + time_limit, fit)
             document["embedding"] = _embedding(lookups.rows)
-            _judge_noise(lookups.rows)
+            facts["spread"] = _noise(lookups)
         if "collectives" in parts and group.size > 1:
             document["collectives"] = {"measurements": measure_collectives(group, where)}
         if group.rank == 0:
@@ -239,11 +246,13 @@ def _embedding(rows: list[list[Any]]) -> dict[str, Any]:
     return {"lookups": {"columns": list(LOOKUP_COLUMNS), "rows": rows}}
 
 
-def _judge_noise(rows: list[list[Any]]) -> None:
-    spread = statistics.median([row[-1] for row in rows]) if rows else 0.0
-    if spread > NOISY:
-        warnings.warn(f"half of the measurements vary by more than {spread:.0%}: other programs use this machine; "
-                      "measure again when it is quiet", NoisyMachineWarning, stacklevel=3)
+def _noise(lookups: Lookups) -> float:
+    """The median spread of the repetitions. Warns if it, or that of the reference, is too large."""
+    spread = statistics.median([row[-1] for row in lookups.rows]) if lookups.rows else 0.0
+    if (most := max(spread, timed(lookups.reference_us or [1.0]).spread)) > NOISY:
+        warnings.warn(f"measurements of equal calls vary by {most:.0%}: other programs use this machine; measure again "
+                      "when it is quiet", NoisyMachineWarning, stacklevel=3)
+    return spread
 
 
 def _versions() -> dict[str, str]:

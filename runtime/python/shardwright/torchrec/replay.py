@@ -8,6 +8,7 @@ import gzip
 import json
 import statistics
 import sys
+import warnings
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -32,6 +33,10 @@ _DATA_BITS = {"FP32": 32, "FP16": 16, "BF16": 16, "INT8": 8, "UINT8": 8, "INT4":
 # What a plan says of its machine that costs depend on, by the names of the flags.
 _MACHINE = ("ranks", "ranks_per_host", "device", "batch_size", "hbm_mem_bw", "intra_host_bw", "inter_host_bw", "torchrec")
 _CUT_BY_ROW = ("row_wise", "table_row_wise", "grid_shard")
+
+
+class PredictionWarning(UserWarning):
+    """What the library says of its costs, such as shapes that were not measured."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,10 @@ def shards_of(problem: Mapping[str, Any], plan: Mapping[str, Any], machine: str 
     facts = {name: plan["machine"][name] for name in _MACHINE if plan["machine"].get(name)}
     request = {"problem": problem, **facts, **({} if machine is None else {"machine": machine})}
     options: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for option in ask("enumerate", request).data["search_space"]:
+    answer = ask("enumerate", request)
+    for sentence in answer.warnings:
+        warnings.warn(sentence, PredictionWarning, stacklevel=2)
+    for option in answer.data["search_space"]:
         options.setdefault(_name(option), []).append(option)
     tables = {table["name"]: _table(problem, table) for table in problem["tables"]}
     found = []
@@ -151,6 +159,7 @@ def replay(problem: Any, plan: Any, *, machine: str | None = None, ranks: Sequen
     document, planned = _read(problem), _read(plan)
     if not planned.get("plan"):
         raise errors.InvalidInputError("has no plan", "plan")
+    document["zipf"] = planned["machine"].get("zipf", document.get("zipf", 0.0))
     shards = shards_of(scaled(document, scale_rows) if scale_rows != 1 else document, planned, machine)
     chosen = sorted({shard.rank for shard in shards} if ranks is None else ranks)
     if unknown := set(chosen) - set(range(planned["machine"]["ranks"])):
@@ -294,8 +303,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     try:
         ranks = None if parsed.ranks is None else [int(word) for word in parsed.ranks.split(",")]
-        answer = replay(parsed.problem, parsed.plan, machine=parsed.machine, ranks=ranks, scale_rows=parsed.scale_rows,
-                        device=parsed.device, tables=not parsed.no_tables, runs=parsed.runs)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", PredictionWarning)
+            answer = replay(parsed.problem, parsed.plan, machine=parsed.machine, ranks=ranks,
+                            scale_rows=parsed.scale_rows, device=parsed.device, tables=not parsed.no_tables,
+                            runs=parsed.runs)
         if parsed.output is not None:
             Path(parsed.output).write_text(json.dumps(answer, indent=1), encoding="utf-8")
         if parsed.html is not None:
@@ -303,6 +315,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (errors.ShardwrightError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    for warning in caught:
+        if issubclass(warning.category, PredictionWarning):
+            print(f"warning: {warning.message}", file=sys.stderr)
     print(text(answer))
     return 0
 
