@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 
 from .. import __version__, errors
-from ..machine import fit as fit_machine
+from ..answer import ask
 from ..torch.timing import Flush, default_device, keep_memory, machine_facts, timed
 from .collectives import measure_collectives, process_group
 from .lookups import Call, Kind, Lookup
@@ -74,7 +74,7 @@ class Grid:
     """What shapes are drawn from, and how large a call may be."""
 
     tables: tuple[int, ...] = (1, 1, 2, 4, 8)
-    rows: tuple[int, int] = (1_000, 5_000_000)
+    rows: tuple[int, int] = (10, 20_000_000)
     dims: tuple[int, ...] = (4, 8, 12, 16, 32, 48, 64, 96, 128, 160, 192, 256)
     batch: tuple[int, int] = (128, 16_384)
     pooling: tuple[float, float] = (0.25, 100.0)
@@ -135,7 +135,7 @@ Fit = Callable[[dict[str, Any]], dict[str, Any]]
 
 def fitted(document: dict[str, Any]) -> dict[str, Any]:
     """The file with the models that the library fits to its measurements."""
-    found: dict[str, Any] = fit_machine(document).data
+    found: dict[str, Any] = ask("machine fit", {"measurements": document}).data
     return found
 
 

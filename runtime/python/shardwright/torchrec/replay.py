@@ -75,7 +75,7 @@ def shards_of(problem: Mapping[str, Any], plan: Mapping[str, Any], machine: str 
     for option in answer.data["search_space"]:
         options.setdefault(_name(option), []).append(option)
     tables = {table["name"]: _table(problem, table) for table in problem["tables"]}
-    found = []
+    found: list[Shard] = []
     for number, entry in enumerate(plan["plan"]):
         columns = [run[1] for run in entry["layout"] for _ in range(run[-1])]
         option = next((own for own in options.get(_name(entry), ())

@@ -101,9 +101,9 @@ def _histogram(rows: Sequence[Mapping[str, Any]]) -> str:
     marks = []
     for number, count in enumerate(counts):
         tall = (height - 30) * count / max(counts)
-        edge = f"below {_BINS[0]:+.0%}" if number == 0 else f"from {_BINS[number - 1]:+.0%}"
+        said = f"below {_BINS[0]:+.0%}" if number == 0 else f"from {_BINS[number - 1]:+.0%}"
         marks.append(f'<rect x="{_MARGIN + number * width + 1:.1f}" y="{height - tall:.1f}" width="{width - 2:.1f}" '
-                     f'height="{tall:.1f}" fill="#06c"><title>{edge}: {count}</title></rect>')
+                     f'height="{tall:.1f}" fill="#06c"><title>{said}: {count}</title></rect>')
     for number, edge in enumerate(_BINS):
         if number % 5 == 0:
             marks.append(f'<text x="{_MARGIN + (number + 1) * width:.0f}" y="{height + 16}" '
