@@ -89,6 +89,8 @@ class Call:
     def __init__(self, kind: Kind, tables: Sequence[Lookup], bags: int, device: torch.device, seed: int = 0) -> None:
         self._kind, self._device = kind, device
         logging.getLogger().setLevel(logging.ERROR)  # FBGEMM logs every module at INFO
+        if device.index is not None and device.type == "cuda":
+            torch.cuda.set_device(device)  # FBGEMM's dense module takes the current one
         self._module = _module(kind, tables, device)
         generator = torch.Generator().manual_seed(seed)
         batches = _BATCHES if sum(table.lookups for table in tables) < 1 << 21 else 1

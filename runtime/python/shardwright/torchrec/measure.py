@@ -92,6 +92,13 @@ class Grid:
                 return shape
 
 
+def grid_for(device: torch.device) -> Grid:
+    """A GPU has larger batches, and the memory for larger tables."""
+    if device.type == "cpu":
+        return Grid()
+    return Grid(rows=(10, 50_000_000), batch=(128, 131_072), most_bytes=8 << 30, most_elements=1 << 31)
+
+
 _REFERENCE = Shape(1, 100_000, 64, 1024, 20.0, 0.0)
 
 
@@ -224,7 +231,7 @@ def measure(path: str | os.PathLike[str] | None = None, *, device: str | torch.d
         document["machine"] = facts
         if group.rank == 0 and "lookups" in parts:
             keep_memory()
-            lookups = Lookups(kinds_for(where) if kinds is None else kinds, where, grid or Grid(), seed=seed, runs=runs)
+            lookups = Lookups(kinds_for(where) if kinds is None else kinds, where, grid or grid_for(where), seed=seed, runs=runs)
 
             def fit(rows: list[list[Any]]) -> dict[str, Any]:
                 return fitted({"machine": facts, "embedding": _embedding(rows)})

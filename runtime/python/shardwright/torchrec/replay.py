@@ -199,7 +199,7 @@ def run_call(shards: Sequence[Shard], device: torch.device, flush: Flush,
     kind, wanted = shards[0].kind, sum(shard.num_bytes() for shard in shards)
     if not kind.runs_on(device):
         raise errors.InvalidInputError(f"the kernel {kind.kernel} of {kind.data_type} does not run on {device}", "plan")
-    if wanted > (free := _free_bytes(device)):
+    if wanted > (free := _free_bytes(torch.device("cpu") if "uvm" in kind.kernel else device)):
         raise errors.InvalidInputError(f"a call needs {wanted >> 20} MiB, but {free >> 20} MiB are free; "
                                        f"try {0.8 * free / wanted:.2g}", "scale_rows")
     times: CallTimes = Call(kind, [shard.lookup for shard in shards], shards[0].bags, device).measure(flush, runs=runs)
