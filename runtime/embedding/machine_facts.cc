@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "core/embedding/problem/machine_model.h"
 #include "core/hash/sha256.h"
 #include "core/text/printable.h"
 #include "core/units.h"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/embedding/problem/gpus.h"
+#include "core/embedding/problem/machine_model.h"
 #include "core/text/printable.h"
 #include "runtime/embedding/plan_result.h"
 #include "runtime/embedding/plan_stats.h"

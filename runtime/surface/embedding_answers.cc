@@ -567,13 +567,16 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
                                                 " is " + kind_of(from) + "; compare two of a kind");
   }
   if (from.is_problem) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem before,
-                                 problem_of(from, request.overrides));
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem after, problem_of(to, request.overrides));
+    ProblemOverrides overrides = request.overrides;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.machine, load_machine(request.machine, watch));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem before, problem_of(from, overrides));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem after, problem_of(to, overrides));
     const auto diff = std::make_shared<const ProblemDiff>(diff_problems(before, after));
     return answer_of(diff, page_of(diff));
   }
-  if (const std::string_view given = request.overrides.first_given(); !given.empty()) {
+  const std::string_view given =
+      request.machine.given() ? "machine" : request.overrides.first_given();
+  if (!given.empty()) {
     return invalid_input(std::string(given),
                          "is for two problems; " + request.from.name() + " is a plan");
   }

@@ -163,13 +163,14 @@ void describe_gpu(ProblemOverrides& out, Fields& fields, std::string_view group)
       .in(group);
 }
 
-void describe_machine(ProblemRequest& request, Fields& fields, std::string_view group) {
+void describe_machine(Input& machine, ProblemOverrides& overrides, Fields& fields,
+                      std::string_view group) {
   fields
-      .document("machine", request.machine, "",
+      .document("machine", machine, "",
                 "Measured costs, device and memory of this file, which `machine fit` wrote")
       .in(group);
   fields
-      .value("zipf", request.overrides.zipf, "EXPONENT",
+      .value("zipf", overrides.zipf, "EXPONENT",
              "Skew of lookups, for {machine}: a row of popularity k counts k^-EXPONENT",
              decimal_number("", true))
       .in(group)
@@ -354,7 +355,7 @@ void describe_threads(int& out, Fields& fields) {
 
 void describe(ProblemRequest& request, Fields& fields) {
   describe_file(request, fields);
-  describe_machine(request, fields, kMachine);
+  describe_machine(request.machine, request.overrides, fields, kMachine);
   describe(request.overrides, fields);
 }
 
@@ -441,7 +442,7 @@ void describe(SweepRequest& request, Fields& fields) {
       .count("ranks_per_host", grid.ranks_per_host,
              "Ranks of one host, or all where there are fewer")
       .in(kMachines);
-  describe_machine(request.problem, fields, kMachines);
+  describe_machine(request.problem.machine, request.problem.overrides, fields, kMachines);
   describe_gpu(request.problem.overrides, fields, kMachines);
   describe_memory(request.problem.overrides, fields, kMachines);
   describe_bandwidths(request.problem.overrides, fields, kMachines);
@@ -452,6 +453,7 @@ void describe(SweepRequest& request, Fields& fields) {
 void describe(DiffRequest& request, Fields& fields) {
   fields.document("plan_a", request.from, "PLAN_A", "Plan or problem before (- = stdin)").needed();
   fields.document("plan_b", request.to, "PLAN_B", "Plan or problem after (- = stdin)").needed();
+  describe_machine(request.machine, request.overrides, fields, kMachine);
   describe(request.overrides, fields);
 }
 

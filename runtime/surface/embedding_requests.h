@@ -131,6 +131,7 @@ struct SweepRequest {
 // shardwright diff
 struct DiffRequest {
   Input from, to;              // two plans, or two problems
+  Input machine;               // optional; measured costs, for both problems
   ProblemOverrides overrides;  // for both problems
 };
 

@@ -182,7 +182,11 @@ FILES = [
         ((), {"mesh": [2, 2], "blocks": "same"}, '/blocks: unknown kind of blocks "same"; known: free, equal'),
         ((), {"mesh": [2, 2], "seed": -1}, '/seed: expected a whole number from 0 to 2^64 - 1, found the number -1'),
         ((), {"meshes": [2]}, '/meshes: unknown key "meshes"; did you mean "mesh"?'),
-        ((), {"mesh": [2, 2], "operator_times": [{"op": "x"}]}, '/operator_times/0: the key "inputs" is missing'),
+    ]),
+    ("operators plan samples/data/traced_mlp.json --mesh 2x2 --machine {file}", lambda: None, [
+        ((), {"operator_times": [{"op": "x"}]}, '/operator_times/0: the key "inputs" is missing'),
+        ((), {"operator_times": []}, 'has no measured times of operators'),
+        ((), {"mesh": [2, 2], "memory": 5}, 'this is a file of options, which `shardwright operators plan MODEL'),
     ]),
     ("operators paths {file}", lambda: sample("paths"), [
         ((0, "pairs", 0), ["S0,R", "R,S0,R"], '/0/pairs/0/0: "S0,R": 2 dimensions for a tensor of 3'),

@@ -38,6 +38,9 @@ FUNCTIONS = {
     "experts verify": (shardwright.experts.verify, {}),
     "experts sweep": (shardwright.experts.sweep, {}),
     "experts explain": (shardwright.experts.explain, {}),
+    "machine fit": (shardwright.machine.fit, {}),
+    "machine show": (shardwright.machine.show, {}),
+    "machine diff": (shardwright.machine.diff, {}),
     "init": (shardwright.init, {}),
     "schema": (shardwright.schema, {}),
 }
@@ -63,8 +66,9 @@ class Reference(unittest.TestCase):
     def test_functions_take_what_the_commands_take(self):
         for command, (function, names) in FUNCTIONS.items():
             with self.subTest(command=command):
-                taken = set(inspect.signature(function).parameters)
-                if "machine" in taken:
+                parameters = inspect.signature(function).parameters
+                taken = set(parameters)
+                if "machine" in taken and parameters["machine"].kind is inspect.Parameter.VAR_KEYWORD:
                     taken = taken - {"machine"} | set(Machine.__annotations__)
                 members = {names.get(member["name"], member["name"]) for member in self.commands[command]["members"]
                            if (command, member["name"]) not in NOT_IN_PYTHON}

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/embedding/problem/machine_model.h"
 #include "core/units.h"
 
 namespace shardwright::embedding {

@@ -156,6 +156,9 @@ CostTerms cost_terms(const LookupKind& kind, const LookupCall& call, const Devic
   term(terms, CostTerm::kHostByte) = draws * row * (1 - call.hit_rate);
   term(terms, CostTerm::kSortPass) = draws * std::ceil(std::log2(std::max(2.0, call.rows)) / 8);
   term(terms, CostTerm::kRow) = updated;
+  const double touched = items.distinct(draws);
+  term(terms, CostTerm::kScatteredRow) =
+      touched * (1 - touched / std::max(touched, call.rows / rows_of_item));
   term(terms, CostTerm::kRowElement) = updated * call.dim;
   term(terms, CostTerm::kGradientLine) = gathered(caches.l2);
   term(terms, CostTerm::kGradientMemoryLine) = gathered(caches.l3 > 0 ? caches.l3 : caches.l2);

@@ -55,24 +55,37 @@ enum class CostTerm : std::uint8_t {
   // The backward pass alone:
   kSortPass,            // radix sort of the indices
   kRow,                 // updating a row once
+  kScatteredRow,        // latency of a row that no neighbour has fetched
   kRowElement,          // arithmetic of the update
   kGradientLine,        // cache lines of gradients of bags, gathered in the order of rows
   kGradientMemoryLine,  // those of them that no cache holds
   kTableByte,           // the gradient of the whole table; kernel `dense` alone
 };
-inline constexpr std::size_t kNumCostTerms = 17;
+inline constexpr std::size_t kNumCostTerms = 18;
 inline constexpr std::size_t kNumForwardTerms = 11;
 using CostTerms = std::array<double, kNumCostTerms>;
 
 template <>
 struct EnumNames<CostTerm> {
   static constexpr std::string_view kWhat = "term";
-  static constexpr std::array<std::string_view, kNumCostTerms> kNames{
-      "call",      "table",          "lookup",        "lookup_element",
-      "bag",       "output_element", "l3_line",       "memory_line",
-      "walk_line", "page",           "host_byte",     "sort_pass",
-      "row",       "row_element",    "gradient_line", "gradient_memory_line",
-      "table_byte"};
+  static constexpr std::array<std::string_view, kNumCostTerms> kNames{"call",
+                                                                      "table",
+                                                                      "lookup",
+                                                                      "lookup_element",
+                                                                      "bag",
+                                                                      "output_element",
+                                                                      "l3_line",
+                                                                      "memory_line",
+                                                                      "walk_line",
+                                                                      "page",
+                                                                      "host_byte",
+                                                                      "sort_pass",
+                                                                      "row",
+                                                                      "scattered_row",
+                                                                      "row_element",
+                                                                      "gradient_line",
+                                                                      "gradient_memory_line",
+                                                                      "table_byte"};
 };
 
 // Sizes of a device's caches in bytes; 0 if it has none.

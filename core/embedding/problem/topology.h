@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "core/embedding/problem/kinds.h"
-#include "core/embedding/problem/machine_model.h"
 #include "core/embedding/problem/storage.h"
 #include "core/status.h"
 
 namespace shardwright::embedding {
+
+class MachineModel;
 
 // Two-dimensional parallelism: the ranks form sharding groups of equal size. Every group holds all
 // tables with the same sharding. Every `sync_interval` steps, the replicas of a shard are averaged.

@@ -5,11 +5,11 @@
     print(result)
 
 The functions have the names of the commands: those for embedding tables are here, the others in
-`shardwright.operators`, `shardwright.program` and `shardwright.experts`. `shardwright.torchrec`
+`shardwright.operators`, `shardwright.program`, `shardwright.experts` and `shardwright.machine`. `shardwright.torchrec`
 replaces TorchRec's planner, `shardwright.torch` shards models of PyTorch.
 """
 
-from . import experts, operators, program
+from . import experts, machine, operators, program
 from ._native import COMPUTE_KERNELS, SHARDING_TYPES, version
 from .answer import Answer, Cancel, ask
 from .errors import (InfeasibleError, InternalError, InvalidHandleError, InvalidInputError,
@@ -30,6 +30,6 @@ __all__ = [
     "OptionInPlan", "PlanResult", "Problem", "Progress", "RankLoad", "SHARDING_TYPES", "SearchSpace",
     "Shard", "ShardwrightError", "StoppedError", "Sweep", "SweepPoint", "TablePlan",
     "UnsupportedError", "Verification", "VerificationError", "ask", "audit", "diff", "enumerate_options",
-    "experts", "explain", "init", "kinds", "operators", "plan", "program", "replan", "schema", "sweep", "verify",
+    "experts", "explain", "init", "kinds", "machine", "operators", "plan", "program", "replan", "schema", "sweep", "verify",
     "version",
 ]

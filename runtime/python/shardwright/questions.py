@@ -210,6 +210,7 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
 
 def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
           hbm: Size | Sequence[Size] | None = None, batch_size: Counts | None = None,
+          machine: Document | None = None, zipf: float | None = None,
           ranks_per_host: SupportsIndex | None = None, gpu: str | None = None,
           hbm_mem_bw: float | str | None = None, intra_host_bw: float | str | None = None,
           inter_host_bw: float | str | None = None,
@@ -227,7 +228,8 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
     `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each combination.
     `price` is what a rank costs for an hour: one number, or one for every size of `hbm`.
     """
-    return _ask_about(Sweep, "sweep", locals())
+    arguments = locals()
+    return ask_for(Sweep, "sweep", {**problem_members(arguments.pop("problem"), {}), **arguments})
 
 
 def diff(before: Document, after: Document, **machine: Unpack[Machine]) -> Diff:
@@ -236,7 +238,8 @@ def diff(before: Document, after: Document, **machine: Unpack[Machine]) -> Diff:
 
 
 def audit(log: str | os.PathLike[str], *, plan: SupportsIndex | None = None,
-          within: float | None = None, ranks_per_host: SupportsIndex | None = None,
+          within: float | None = None, machine: Document | None = None,
+          ranks_per_host: SupportsIndex | None = None,
           intra_host_bw: float | str | None = None, inter_host_bw: float | str | None = None,
           hbm_mem_bw: float | str | None = None, weights: str | None = None,
           communication: str | None = None, reduction: str | None = None,
@@ -245,7 +248,8 @@ def audit(log: str | os.PathLike[str], *, plan: SupportsIndex | None = None,
           lanes: SupportsIndex | None = None,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> Audit:
     """Judges a running plan from the log of its planner: the text with TorchRec's statistics, or a
-    file. `plan` is its number in the log, the last unless given. What is given of the machine
+    file. `plan` is its number in the log, the last unless given. Plans are judged by the measured
+    costs of `machine`, if there is one. What is given of the machine
     takes precedence over what the log tells. Raises InvalidInputError with the number of the line.
     """
     arguments = {**locals(), "plan": None if plan is None else str(integer(plan, "plan"))}

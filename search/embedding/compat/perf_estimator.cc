@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/embedding/problem/machine_model.h"
 #include "search/embedding/compat/measured_costs.h"
 #include "search/embedding/compat/storage_estimator.h"
 #include "search/embedding/model/shard_layout.h"

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "runtime/io/json/json_document.h"
+#include "runtime/io/machine/machine_json.h"
 #include "runtime/io/operators/aten_graph_json.h"
 #include "runtime/io/operators/aten_options_json.h"
 #include "runtime/io/operators/aten_plan_json.h"
@@ -168,10 +169,10 @@ TEST_CASE("aten plan: what operators hide passes through JSON") {
 TEST_CASE("aten options: measured times take the place of estimates") {
   const operators::AtenGraph graph = read_aten_graph(kGraph).value();
   const auto us_with = [&](const std::string& times) {
-    const auto options =
-        read_aten_options(R"({"mesh": [2], "threads": 1, "operator_times": )" + times + "}");
-    REQUIRE(options.ok());
-    const auto result = plan_aten(graph, *options);
+    PlanAtenOptions options = read_aten_options(R"({"mesh": [2], "threads": 1})").value();
+    options.operator_times =
+        read_machine_file(R"({"operator_times": )" + times + "}").value().operator_times;
+    const auto result = plan_aten(graph, options);
     REQUIRE(result.ok());
     REQUIRE(result->plan);
     return result->plan->nodes[2].compute_us;
@@ -206,17 +207,21 @@ TEST_CASE("aten options: what is wrong is named") {
     const auto result = plan_aten(graph, read_aten_options(text).value());
     return result.ok() ? std::string() : result.error().to_string();
   };
-  CHECK(error_in(R"({"mesh": [2], "operator_times": [{"op": "a", "inputs": [], "dtype": "int3",
-                     "us": 1}]})")
+  const auto error_of_times = [&](const std::string& rows) {
+    const auto machine = read_machine_file(R"({"operator_times": [)" + rows + "]}");
+    if (!machine.ok()) return machine.error().to_string();
+    PlanAtenOptions options = read_aten_options(R"({"mesh": [2]})").value();
+    options.operator_times = machine->operator_times;
+    const auto result = plan_aten(graph, options);
+    return result.ok() ? std::string() : result.error().to_string();
+  };
+  CHECK(error_of_times(R"({"op": "a", "inputs": [], "dtype": "int3", "us": 1})")
             .find("/operator_times/0/dtype: unknown dtype") == 0);
-  const std::string twice = R"({"op": "a", "inputs": [[2]], "dtype": "int8", "us": 1})";
-  CHECK(planning_error(
-            (R"({"mesh": [2], "operator_times": [)" + twice + "," + twice + "]}").c_str()) ==
+  const std::string row = R"({"op": "a", "inputs": [[2]], "dtype": "int8", "us": 1})";
+  CHECK(error_of_times(row + "," + row) ==
         "/operator_times/1: \"a\" has a row with these shapes before");
-  CHECK(
-      planning_error(
-          R"({"mesh": [2], "operator_times": [{"op": "a", "inputs": [[2]], "dtype": "int8", "us": -1}]})")
-          .find("/operator_times/0: a time must") == 0);
+  CHECK(error_of_times(R"({"op": "a", "inputs": [[2]], "dtype": "int8", "us": -1})")
+            .find("/operator_times/0: a time must") == 0);
   CHECK(planning_error(R"({"mesh": [0]})").find("/mesh") == 0);
   CHECK(planning_error(R"({"mesh": [2], "device": "abacus"})").find("/device") == 0);
   CHECK(
