@@ -22,7 +22,7 @@ from .. import __version__, errors
 from ..answer import ask
 from ..torch.timing import Flush, default_device, keep_memory, machine_facts, timed
 from .collectives import measure_collectives, process_group
-from .lookups import Call, Kind, Lookup
+from .lookups import ROW_WISE_ADAGRAD, Call, Kind, Lookup
 
 _EPILOG = """\
   python -m shardwright.torchrec.measure -o machine.json --device cpu
@@ -79,8 +79,8 @@ class Grid:
     batch: tuple[int, int] = (128, 16_384)
     pooling: tuple[float, float] = (0.25, 100.0)
     zipfs: tuple[float, ...] = (0.0, 0.0, 0.4, 0.7, 0.9, 1.05, 1.2)
-    most_bytes: int = 2 << 30  # of all tables
-    most_elements: int = 1 << 28  # read by one call
+    most_bytes: int = 1 << 30  # of all tables
+    most_elements: int = 1 << 26  # read by one call
 
     def draw(self, random_: random.Random) -> Shape:
         while True:
@@ -130,10 +130,11 @@ class _Progress:
 def kinds_for(device: torch.device, kernels: Sequence[str] | None = None,
               data_types: Sequence[str] | None = None) -> list[Kind]:
     """The kernels that TorchRec would run on the device, the most frequent first."""
-    floats = [Kind(), Kind(weighted=True), Kind(data_type="FP16"), Kind(pooled=False)]
-    others = [Kind("dense", optimizer=""), Kind("fused_uvm"), Kind("fused_uvm_caching"),
-              Kind("quant", "INT8", optimizer="")]
-    return [kind for kind in floats + others if kind.runs_on(device)
+    trained = [Kind(kernel, data_type, weighted, pooled, "" if kernel == "dense" else ROW_WISE_ADAGRAD)
+               for pooled in (True, False) for kernel in ("fused", "dense", "fused_uvm", "fused_uvm_caching")
+               for data_type in ("FP32", "FP16") for weighted in (False, True) if pooled or not weighted]
+    listed = [*trained, Kind("quant", "INT8", optimizer="")]
+    return [kind for kind in listed if kind.runs_on(device)
             and kind.kernel in (kernels or [kind.kernel]) and kind.data_type in (data_types or [kind.data_type])]
 
 
@@ -172,7 +173,7 @@ class Lookups:
     def _measure(self, active: Sequence[_Progress], count: int, until: float) -> None:
         """Kinds take turns, so that a disturbance does not meet one kind alone."""
         for _ in range(count):
-            for own in active:
+            for own in (active[0], *active):  # the most frequent kind twice
                 if time.monotonic() >= until:
                     return
                 if len(self.rows) % _REFERENCE_EVERY == 0:
