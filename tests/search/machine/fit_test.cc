@@ -8,11 +8,14 @@
 
 #include "search/random.h"
 
-namespace shardwright::machine {
+namespace shardwright::fit_test {
+
+using namespace shardwright::machine;
+
 namespace {
 
-using embedding::CostTerm;
 using embedding::cost_terms;
+using embedding::CostTerm;
 using embedding::DeviceMemory;
 using embedding::LookupModel;
 
@@ -162,7 +165,8 @@ TEST_CASE("fit: kinds are apart, and one with few shapes has no model") {
   CHECK(fit_lookups(rows, kMemory)->empty());
 }
 
-TEST_CASE("fit: repetitions of a shape are in one fold, and the order of rows decides nothing else") {
+TEST_CASE(
+    "fit: repetitions of a shape are in one fold, and the order of rows decides nothing else") {
   const std::vector<LookupMeasurement> rows = synthetic(60, 0.1, 5);
   const auto once = fit_lookups(rows, kMemory), again = fit_lookups(rows, kMemory);
   REQUIRE(once.ok());
@@ -200,4 +204,5 @@ TEST_CASE("fit: latency, knee and bandwidths of a collective") {
 }
 
 }  // namespace
-}  // namespace shardwright::machine
+
+}  // namespace shardwright::fit_test

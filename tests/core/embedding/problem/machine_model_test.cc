@@ -5,7 +5,10 @@
 
 #include <doctest/doctest.h>
 
-namespace shardwright::embedding {
+namespace shardwright::machine_model_test {
+
+using namespace shardwright::embedding;
+
 namespace {
 
 double term(const CostTerms& terms, CostTerm of) { return terms[static_cast<std::size_t>(of)]; }
@@ -190,4 +193,5 @@ TEST_CASE("machine model: what is wrong has its place in the file") {
 }
 
 }  // namespace
-}  // namespace shardwright::embedding
+
+}  // namespace shardwright::machine_model_test

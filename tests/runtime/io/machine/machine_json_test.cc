@@ -4,7 +4,8 @@
 
 #include <doctest/doctest.h>
 
-namespace shardwright {
+namespace shardwright::machine_json_test {
+
 namespace {
 
 // Measurements of one kernel on ten shapes, of a collective on five sizes, and of an operator.
@@ -103,8 +104,7 @@ TEST_CASE("machine file: what is wrong is named with its place") {
         "/embedding/lookups/rows/0: zipf must be between 0 and 4");
   CHECK(error_with("\"fused\"", "\"melted\"")
             .starts_with("/embedding/lookups/rows/0/0: unknown compute kernel"));
-  CHECK(error_with("\"us\": 3.5", "\"ms\": 3.5")
-            .starts_with("/operator_times/0/ms: unknown key"));
+  CHECK(error_with("\"us\": 3.5", "\"ms\": 3.5").starts_with("/operator_times/0/ms: unknown key"));
 }
 
 TEST_CASE("machine file: a problem is no machine") {
@@ -114,4 +114,5 @@ TEST_CASE("machine file: a problem is no machine") {
 }
 
 }  // namespace
-}  // namespace shardwright
+
+}  // namespace shardwright::machine_json_test
