@@ -28,7 +28,8 @@ PROBLEM = {"name": "small", "batch_size": 64, "zipf": 0.8,
                       {"name": "pages", "num_embeddings": 9_000, "embedding_dim": 16,
                        "features": [{"name": "a", "pooling_factor": 3}, {"name": "b", "pooling_factor": 5}]},
                       {"name": "days", "num_embeddings": 400, "embedding_dim": 16, "weighted": True}],
-           "constraints": {"ads": {"sharding_types": ["row_wise"]}, "users": {"sharding_types": ["data_parallel"]}}}
+           "constraints": {"ads": {"sharding_types": ["column_wise"], "min_partition": 32},
+                           "users": {"sharding_types": ["data_parallel"]}}}
 
 
 def file_in(folder, name, document=None):
@@ -122,7 +123,7 @@ class Measuring(unittest.TestCase):
         self.assertIn("correlation of order", out)
         found = json.loads(Path(answer).read_text(encoding="utf-8"))
         self.assertEqual([row["rank"] for row in found["ranks"]], [0, 1])
-        # A rank has a part of `ads`, a copy of `users`, and whole tables.
+        # Half of the columns of `ads`, copies of `users`, and whole tables.
         self.assertEqual(sorted(row["table"] for row in found["tables"]), ["ads", "ads", "days", "pages", "users", "users"])
         for row in found["ranks"] + found["tables"]:
             self.assertGreater(row["measured_ms"], 0)
@@ -133,7 +134,10 @@ class Measuring(unittest.TestCase):
     def test_one_rank_is_replayed_with_a_share_of_the_rows(self):
         found = replay.replay(PROBLEM, self.planned(), ranks=[1], scale_rows=0.1, device="cpu", runs=3)
         self.assertEqual([row["rank"] for row in found["ranks"]], [1])
-        self.assertEqual([row["size"] for row in found["tables"] if row["table"] == "ads"], [[1_000, 64]])
+        self.assertTrue(found["tables"])
+        sizes = {"ads": [2_000, 32], "users": [500, 32], "pages": [900, 16], "days": [40, 16]}
+        for row in found["tables"]:
+            self.assertEqual((row["rank"], row["size"]), (1, sizes[row["table"]]))
 
     def test_what_cannot_be_replayed_is_refused(self):
         plan = self.planned()
