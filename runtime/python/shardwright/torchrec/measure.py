@@ -38,6 +38,7 @@ NOISY = 0.15  # median spread above which the machine has too much else to do
 
 _FIRST_SHAPES = 24  # of a kind, before its first fit
 _ROUND_SHAPES = 12
+_SMALL = 0.2  # share of small calls that are measured
 _CANDIDATES = 6  # random shapes, of which the one is measured that is farthest from those measured before
 _IMPROVEMENT = 0.97  # a fit is better if its error is below this share of the best
 _PATIENCE = 3  # fits without improvement after which a kind has been measured enough
@@ -81,14 +82,16 @@ class Grid:
     zipfs: tuple[float, ...] = (0.0, 0.0, 0.4, 0.7, 0.9, 1.05, 1.2)
     most_bytes: int = 1 << 30  # of all tables
     most_elements: int = 1 << 26  # read by one call
+    least_elements: int = 1 << 18  # calls that read fewer are mostly launching, so most of them are left out
 
     def draw(self, random_: random.Random) -> Shape:
         while True:
             shape = Shape(random_.choice(self.tables), round(_log_uniform(random_, *self.rows)),
                           random_.choice(self.dims), round(_log_uniform(random_, *self.batch)),
                           round(_log_uniform(random_, *self.pooling), 2), random_.choice(self.zipfs))
-            if shape.tables * shape.rows * shape.dim * 4 <= self.most_bytes and (
-                    shape.tables * shape.lookups * shape.dim <= self.most_elements):
+            elements = shape.tables * shape.lookups * shape.dim
+            if shape.tables * shape.rows * shape.dim * 4 <= self.most_bytes and elements <= self.most_elements and (
+                    elements >= self.least_elements or random_.random() < _SMALL):
                 return shape
 
 
