@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "core/embedding/problem/machine_model.h"
-#include "core/hash/sha256.h"
 #include "core/text/printable.h"
 #include "core/units.h"
 #include "runtime/io/json/json_writer.h"
@@ -63,43 +62,6 @@ std::string phrase(const std::string& fact, const std::string& json) {
 
 }  // namespace
 
-std::string machine_digest(const embedding::MachineModel& machine) {
-  Sha256 sha;
-  const auto add = [&](const auto&... values) {
-    (sha.update(values), ...);
-    sha.update(";");
-  };
-  const auto add_range = [&](const embedding::MeasuredRange& range) {
-    add(json_number(range.least), ",", json_number(range.most));
-  };
-  const auto add_time = [&](const embedding::FittedTime& time) {
-    for (const double ns : time.ns)
-      add(json_number(ns));
-  };
-  const embedding::MachineSpec& spec = machine.spec();
-  add(embedding::to_name(spec.device), ",", json_number(spec.caches.l2), ",",
-      json_number(spec.caches.l3));
-  for (const embedding::LookupModel& model : spec.lookups) {
-    add(embedding::to_name(model.kind.kernel), ",", embedding::to_name(model.kind.data_type),
-        model.kind.weighted ? ",weighted," : ",", model.kind.pooled ? "pooled," : "",
-        model.kind.optimizer);
-    for (const auto* range : {&model.rows, &model.dim, &model.bags, &model.lookups, &model.zipf})
-      add_range(*range);
-    add_time(model.forward);
-    if (model.backward) add_time(*model.backward);
-  }
-  for (const embedding::MeasuredCollective& model : spec.collectives) {
-    add(embedding::to_name(model.operation), ",", embedding::to_name(model.scope), ",",
-        std::to_string(model.ranks));
-    for (const double number :
-         {model.latency_us, model.knee_bytes, model.us_per_byte_below, model.us_per_byte_above})
-      add(json_number(number));
-    add_range(model.bytes);
-  }
-  constexpr std::size_t kDigits = 16;
-  return sha.hex(kDigits);
-}
-
 MachineFacts machine_facts(const Problem& problem) {
   const Topology& topology = problem.topology();
   const TopologySpec& spec = topology.spec();
@@ -107,8 +69,9 @@ MachineFacts machine_facts(const Problem& problem) {
   if (spec.gpu) facts.emplace_back("gpu", quoted(embedding::to_name(*spec.gpu)));
   if (spec.machine) {
     facts.emplace_back("costs", quoted(printable(spec.machine->spec().name) + " (" +
-                                       machine_digest(*spec.machine) + ")"));
-    facts.emplace_back("zipf", json_number(problem.spec().zipf));
+                                       spec.machine->spec().digest + ")"));
+    if (problem.spec().zipf != 0)
+      facts.emplace_back("zipf", json_number(problem.spec().zipf));
   }
   facts.emplace_back("ranks", std::to_string(spec.world_size));
   facts.emplace_back("ranks_per_host", std::to_string(spec.local_world_size));

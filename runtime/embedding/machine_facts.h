@@ -13,9 +13,6 @@ namespace shardwright {
 // ranks differ.
 MachineFacts machine_facts(const embedding::Problem& problem);
 
-// Returns sixteen digits of SHA-256 over the costs of a machine, whatever its name and date.
-std::string machine_digest(const embedding::MachineModel& machine);
-
 // Returns a sentence on the facts of the plan that differ from the problem's: "the plan was made
 // for 16 ranks and batches of 4096 samples, the problem as it is given has 8 and 512". Returns
 // nullopt if none differs or the file has no facts.

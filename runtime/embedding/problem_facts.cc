@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/embedding/load_factors.h"
-#include "runtime/embedding/machine_facts.h"
+#include "core/embedding/problem/machine_model.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/shard_layout.h"
@@ -119,7 +119,7 @@ void write_topology(const Problem& problem, FactWriter& out) {
 void write_machine(const Problem& problem, FactWriter& out) {
   const embedding::MachineModel* const machine = problem.topology().spec().machine.get();
   if (machine == nullptr) return;
-  out.section("machine").fact("costs", machine_digest(*machine));
+  out.section("machine").fact("costs", machine->spec().digest);
   if (problem.spec().zipf != 0) out.fact("zipf", problem.spec().zipf);
   std::vector<std::pair<std::string, double>> tables;
   for (const Table& table : problem.tables()) {

@@ -162,15 +162,15 @@ constexpr std::array kCommands{
             .has_page = true},
     Command{.name = "machine fit",
             .help = "Makes a model of what was measured on a machine, for --machine",
-            .example = "shardwright machine fit measured.json -o machine.json",
+            .example = "shardwright machine fit samples/data/machines/epyc.json -o machine.json",
             .make = &make<MachineFitRequest>},
     Command{.name = "machine show",
             .help = "Says what a machine does and how far its model is off",
-            .example = "shardwright machine show machine.json",
+            .example = "shardwright machine show samples/data/machines/epyc.json",
             .make = &make<MachineShowRequest>},
     Command{.name = "machine diff",
             .help = "Compares two machines, kernel by kernel and link by link",
-            .example = "shardwright machine diff machine.json other_machine.json",
+            .example = "shardwright machine diff samples/data/machines/epyc.json machine.json",
             .make = &make<MachineDiffRequest>},
     Command{.name = "init",
             .help = "Writes a commented file to begin with: a problem, a graph, ...",
@@ -201,7 +201,7 @@ constexpr std::array kGroups{
     CommandGroup{"experts", "Places the experts of a mixture-of-experts model on GPUs",
                  "shardwright experts plan samples/data/experts.json --gpus 8 --slots 16"},
     CommandGroup{"machine", "Models what was measured on a machine, and compares machines",
-                 "shardwright machine fit measured.json -o machine.json"},
+                 "shardwright machine fit samples/data/machines/epyc.json -o machine.json"},
 };
 
 }  // namespace

@@ -233,24 +233,23 @@ void extend(MeasuredRange& range, double value, bool is_first) {
   range.most = is_first ? value : std::max(range.most, value);
 }
 
-Status check_positive(double value, std::size_t index, const char* what) {
+Status check_positive(double value, std::size_t index, std::string_view what) {
   if (std::isfinite(value) && value > 0) return {};
   return invalid_input("/" + std::to_string(index), std::string(what) + " must be above 0");
 }
 
 Status check_measurement(const LookupMeasurement& measured, std::size_t index) {
   const embedding::LookupCall& call = measured.call;
-  const std::pair<double, const char*> sizes[] = {
-      {call.tables, "tables"}, {call.rows, "rows"},       {call.dim, "dim"},
-      {call.bags, "batch"},    {call.lookups, "pooling"}, {measured.forward_us, "forward_us"}};
-  for (const auto& [value, what] : sizes)
-    SHARDWRIGHT_RETURN_IF_ERROR(check_positive(value, index, what));
-  if (measured.backward_us)
-    SHARDWRIGHT_RETURN_IF_ERROR(check_positive(*measured.backward_us, index, "backward_us"));
-  if (!(call.zipf >= 0 && call.zipf <= 4))
-    return invalid_input("/" + std::to_string(index), "zipf must be between 0 and 4");
-  if (!(call.hit_rate >= 0 && call.hit_rate <= 1))
-    return invalid_input("/" + std::to_string(index), "hit_rate must be between 0 and 1");
+  for (const auto& [name, member] : embedding::kCallSizes) {
+    if (member != &embedding::LookupCall::zipf)
+      SHARDWRIGHT_RETURN_IF_ERROR(check_positive(call.*member, index, name));
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_positive(call.tables, index, "tables"));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_positive(measured.forward_us, index, "forward_us"));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_positive(measured.backward_us.value_or(1), index, "backward_us"));
+  if (!(call.zipf >= 0 && call.zipf <= 4 && call.hit_rate >= 0 && call.hit_rate <= 1))
+    return invalid_input("/" + std::to_string(index), "zipf must be from 0 to 4, hit_rate to 1");
   return {};
 }
 
@@ -277,11 +276,8 @@ std::optional<LookupModel> fit_kind(std::span<const LookupMeasurement> all,
     forward.add(std::span(terms).first(kNumForwardTerms), measured.forward_us * kNsPerUs, fold);
     if (measured.backward_us) backward.add(terms, *measured.backward_us * kNsPerUs, fold);
     const bool is_first = index == chosen.front();
-    extend(model.rows, measured.call.rows, is_first);
-    extend(model.dim, measured.call.dim, is_first);
-    extend(model.bags, measured.call.bags, is_first);
-    extend(model.lookups, measured.call.lookups, is_first);
-    extend(model.zipf, measured.call.zipf, is_first);
+    for (std::size_t i = 0; i < embedding::kCallSizes.size(); ++i)
+      extend(model.measured[i], measured.call.*embedding::kCallSizes[i].member, is_first);
   }
   if (shapes.size() < kLeastShapes) return std::nullopt;
   model.forward = fitted(forward);

@@ -16,6 +16,7 @@ namespace shardwright::machine {
 struct LookupMeasurement {
   embedding::LookupKind kind;
   embedding::LookupCall call;
+  std::optional<double> hit_rate;  // as measured; absent without a cache
   double forward_us = 0;
   std::optional<double> backward_us;  // with the optimizer's update
   double spread = 0;

@@ -15,6 +15,14 @@ ABSENT = object()
 PROBLEM = {"tables": [{"name": "a", "num_embeddings": 1000, "embedding_dim": 16},
                       {"name": "b", "num_embeddings": 500, "embedding_dim": 8}],
            "topology": {"world_size": 2}}
+MACHINE = {
+    "machine": {"format": 1, "name": "node", "device": "cpu", "memory": 1 << 34, "caches": {"l2": 1 << 20}},
+    "embedding": {"models": [{
+        "kernel": "fused", "data_type": "FP32", "weighted": False, "pooled": True, "optimizer": "exact_sgd",
+        "measurements": 20, "measured": {size: {"least": 1, "most": 1e9}
+                                         for size in ("rows", "dim", "bags", "lookups", "zipf")},
+        "forward": {"ns": {"lookup": 2}, "error": {"median": 0.1, "p90": 0.2}}}]},
+    "operator_times": [{"op": "aten.mm.default", "inputs": [[4, 8], [8, 8]], "dtype": "float32", "us": 3.5}]}
 
 
 def run(line, **names):

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from malformed import PROBLEM, Case, answer, instance, plan, run, sample
+from malformed import MACHINE, PROBLEM, Case, answer, instance, plan, run, sample
 
 # (command, the kind that it needs, what else it takes)
 READERS = [
@@ -22,6 +22,8 @@ READERS = [
     ("program reshard {file}", "a list of resharding cases"), ("program redistribute {file}", "a redistribution"),
     ("program transfer {file}", "a transfer"), ("experts plan {file}", "a file of expert loads"),
     ("experts verify samples/data/experts.json {file}", "a plan of experts"),
+    ("machine show {file}", "a measured machine"), ("plan {problem} --machine {file}", "a measured machine"),
+    ("operators plan samples/data/traced_mlp.json --mesh 2x2 --machine {file}", "a measured machine"),
 ]
 
 
@@ -41,7 +43,7 @@ class Kinds(Case):
                 "a graph for autoshard": sample("autoshard_mlp"), "a program": sample("program"),
                 "a list of resharding cases": sample("reshard"), "a redistribution": sample("redistribution"),
                 "a transfer": sample("transfer"), "a file of expert loads": sample("experts"),
-                "a plan of experts": answer("experts plan samples/data/experts.json"),
+                "a measured machine": MACHINE, "a plan of experts": answer("experts plan samples/data/experts.json"),
                 "an answer of `program transfer`": answer("program transfer samples/data/transfer.json")}
 
     def test_files_of_another_kind(self):

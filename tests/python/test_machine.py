@@ -45,13 +45,11 @@ class Machines(unittest.TestCase):
                                                          "machine": machine()}).to_json())
         found = {(row["table"], row["sharding_type"], row["compute_kernel"]): row["shards"][0]["perf"]
                  for row in space["search_space"]}
-        for kernel in ("fused", "dense"):
-            # The batches of both ranks are looked up: 100 samples, 30 lookups each.
-            forward, _, backward, _, _ = found["t2", "table_wise", kernel]
-            self.assertAlmostEqual(forward, 2 * 100 * 30 * LOOKUP_NS / 1e6)
-            self.assertAlmostEqual(backward, 3 * forward)
-        # Half of the rows get half of the lookups; a replica has the batch of its rank.
-        self.assertAlmostEqual(found["t2", "row_wise", "fused"][0], 100 * 30 * LOOKUP_NS / 1e6)
+        # The batches of both ranks are looked up: 100 samples, 30 lookups each.
+        forward, _, backward, _, _ = found["t2", "table_wise", "fused"]
+        self.assertAlmostEqual(forward, 2 * 100 * 30 * LOOKUP_NS / 1e6)
+        self.assertAlmostEqual(backward, 3 * forward)
+        # A replica has the batch of its rank.
         self.assertAlmostEqual(found["t2", "data_parallel", "dense"][0], 100 * 30 * LOOKUP_NS / 1e6)
 
     def test_plan_is_verified_with_its_machine_alone(self):
@@ -92,7 +90,7 @@ class Machines(unittest.TestCase):
         self.assertNotIn("zipf: is not given", warned(machine(), zipf=0.5))
         half = copy.deepcopy(PROBLEM)
         half["tables"][0]["data_type"] = "FP16"
-        self.assertIn("node was not measured with fused FP16", warned(machine(), half))
+        self.assertIn("node was not measured with dense FP16, fused FP16; TorchRec's constants are kept", warned(machine(), half))
         narrow = machine()
         narrow["embedding"]["models"][0]["measured"]["dim"]["most"] = 32
         self.assertIn('shards of 6 of 6 tables are outside of what was measured, such as table "t0" with dim 64 '
@@ -129,14 +127,17 @@ class Machines(unittest.TestCase):
     def test_show_and_diff(self):
         shown = shardwright.machine.show(machine()).data
         self.assertEqual([row["kernel"] for row in shown["kernels"]], ["fused", "dense"])
-        self.assertEqual(shown["kernels"][0]["forward_call_us"], 500)
+        self.assertEqual(shown["kernels"][0]["forward"]["ns"]["call"], 5e5)
         for shape in shown["kernels"][0]["shapes"]:
             self.assertAlmostEqual(shape["forward_us"], shape["lookups"] * LOOKUP_NS / 1000)
         other = machine(embedding={"models": [model("fused", lookup_ns=2 * LOOKUP_NS)]})
         differences = shardwright.machine.diff(machine(), other).data
-        self.assertEqual(differences["only_in_a"], ["dense FP32"])
-        for row in differences["shapes"]:
-            self.assertAlmostEqual(row["forward_us_b"], 2 * row["forward_us_a"])
+        self.assertEqual(len(differences["figures"]), 2 * 2 * len(shown["kernels"][0]["shapes"]))
+        for row in differences["figures"]:
+            if row["what"].startswith("fused"):
+                self.assertAlmostEqual(row["b"], 2 * row["a"])
+            else:
+                self.assertNotIn("b", row)
 
     def test_file_without_models_says_what_makes_them(self):
         for given, sentence in (({"machine": machine()["machine"]}, "has no measured embedding kernels"),

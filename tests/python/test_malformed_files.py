@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from malformed import ABSENT, PROBLEM, Case, changed, instance, plan, problem, run, sample
+from malformed import ABSENT, MACHINE, PROBLEM, Case, changed, instance, plan, problem, run, sample
 
 # (command, document, [(place, value, how the message after the file's name begins)])
 FILES = [
@@ -182,6 +182,24 @@ FILES = [
         ((), {"mesh": [2, 2], "blocks": "same"}, '/blocks: unknown kind of blocks "same"; known: free, equal'),
         ((), {"mesh": [2, 2], "seed": -1}, '/seed: expected a whole number from 0 to 2^64 - 1, found the number -1'),
         ((), {"meshes": [2]}, '/meshes: unknown key "meshes"; did you mean "mesh"?'),
+    ]),
+    ("machine show {file}", lambda: MACHINE, [
+        (("machine", "format"), 2, '/machine/format: this version reads the format 1, the file is 2'),
+        (("machine", "device"), "gpu", '/machine/device: unknown compute device "gpu"; known: cpu, cuda, mtia, tpu'),
+        (("machine", "memory"), 0, '/machine/memory: must be between 1 and 2^53 bytes'),
+        (("machine", "nick"), "x", '/machine/nick: unknown key "nick"; did you mean "name"?'),
+        (("embedding", "models", 0, "kernel"), "melted", '/embedding/models/0/kernel: unknown compute kernel "melted"'),
+        (("embedding", "models", 0, "forward", "ns", "lookup"), -1,
+         '/embedding/models/0/forward/ns/lookup: must be a finite number, 0 or above'),
+        (("embedding", "models", 0, "forward", "ns", "look"), 1, '/embedding/models/0/forward/ns/look: unknown key "look"'),
+        (("embedding", "models", 0, "measured", "rows"), {"least": 2, "most": 1},
+         '/embedding/models/0/measured/rows: must be a range of finite numbers above 0'),
+        (("embedding", "models", 0, "measured"), {}, '/embedding/models/0/measured: the key "rows" is missing'),
+        (("embedding", "lookups"), {"columns": ["rows"], "rows": []},
+         '/embedding/lookups/columns: the column "kernel" is missing'),
+        (("embedding", "lookups"), {"columns": ["row"], "rows": []}, '/embedding/lookups/columns/0: unknown column "row"'),
+        (("collectives",), {"models": [{"operation": "gossip"}]},
+         '/collectives/models/0/operation: unknown collective "gossip"'),
     ]),
     ("operators plan samples/data/traced_mlp.json --mesh 2x2 --machine {file}", lambda: None, [
         ((), {"operator_times": [{"op": "x"}]}, '/operator_times/0: the key "inputs" is missing'),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -98,10 +99,6 @@ double part_of_call_ms(const FittedTime& time, const CostTerms& terms) {
   return ns / kNsPerMs;
 }
 
-double clamped(double value, const MeasuredRange& range) {
-  return std::clamp(value, range.least, range.most);
-}
-
 // Bytes of indices, rows and results, as TorchRec counts them.
 double moved_bytes(const LookupKind& kind, const LookupCall& call) {
   constexpr double kBytesOfIndex = 8;
@@ -174,9 +171,19 @@ DeviceMemory MachineSpec::memory() const {
   return device == ComputeDevice::kCpu ? DeviceMemory{caches} : DeviceMemory{caches, kPageOfGpu};
 }
 
+LookupCall LookupModel::nearest(LookupCall call) const {
+  for (std::size_t i = 0; i < kCallSizes.size(); ++i) {
+    double& size = call.*kCallSizes[i].member;
+    size = std::clamp(size, measured[i].least, measured[i].most);
+  }
+  return call;
+}
+
 bool LookupModel::has_measured(const LookupCall& call) const {
-  return rows.has(call.rows) && dim.has(call.dim) && bags.has(call.bags) &&
-         lookups.has(call.lookups) && zipf.has(call.zipf);
+  for (std::size_t i = 0; i < kCallSizes.size(); ++i) {
+    if (!measured[i].has(call.*kCallSizes[i].member)) return false;
+  }
+  return true;
 }
 
 double MeasuredCollective::us(double size) const {
@@ -203,15 +210,8 @@ const MeasuredCollective* MachineModel::find(Collective operation, LinkScope sco
 
 LookupTimes MachineModel::times(const LookupModel& model, const LookupCall& call) const {
   if (call.lookups <= 0 || call.rows <= 0 || call.dim <= 0) return {};
-  LookupCall nearest = call;
-  nearest.rows = clamped(call.rows, model.rows);
-  nearest.dim = clamped(call.dim, model.dim);
-  nearest.bags = clamped(call.bags, model.bags);
-  nearest.lookups = clamped(call.lookups, model.lookups);
-  nearest.zipf = clamped(call.zipf, model.zipf);
-  const double grown = model.has_measured(call)
-                           ? 1
-                           : moved_bytes(model.kind, call) / moved_bytes(model.kind, nearest);
+  const LookupCall nearest = model.nearest(call);
+  const double grown = moved_bytes(model.kind, call) / moved_bytes(model.kind, nearest);
   const CostTerms terms = cost_terms(model.kind, nearest, spec_.memory());
   LookupTimes times;
   times.forward_ms = part_of_call_ms(model.forward, terms) * grown;
@@ -226,37 +226,23 @@ Status check_number(double value, const std::string& where) {
   return invalid_input(where, "must be a finite number, 0 or above");
 }
 
-Status check_range(const MeasuredRange& range, const std::string& where) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_number(range.least, where + "/0"));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_number(range.most, where + "/1"));
-  if (range.least <= range.most) return {};
-  return invalid_input(where, "the first number must not be above the second");
-}
-
-Status check_error(const FitError& error, const std::string& where) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_number(error.median, where + "/median"));
-  return check_number(error.p90, where + "/p90");
-}
-
 Status check_time(const FittedTime& time, const std::string& where) {
   for (std::size_t i = 0; i < kNumCostTerms; ++i) {
     const std::string name(EnumNames<CostTerm>::kNames[i]);
     SHARDWRIGHT_RETURN_IF_ERROR(check_number(time.ns[i], where + "/ns/" + name));
   }
-  return check_error(time.error, where + "/error");
+  return {};
 }
 
 Status check_lookup(const LookupModel& model, const std::string& where) {
-  const std::pair<const MeasuredRange*, const char*> ranges[] = {{&model.rows, "/rows"},
-                                                                 {&model.dim, "/dim"},
-                                                                 {&model.bags, "/bags"},
-                                                                 {&model.lookups, "/lookups"},
-                                                                 {&model.zipf, "/zipf"}};
-  for (const auto& [range, name] : ranges)
-    SHARDWRIGHT_RETURN_IF_ERROR(check_range(*range, where + "/measured" + name));
-  if (!(model.rows.least > 0 && model.dim.least > 0 && model.bags.least > 0 &&
-        model.lookups.least > 0))
-    return invalid_input(where + "/measured", "rows, dim, bags and lookups must be above 0");
+  for (std::size_t i = 0; i < kCallSizes.size(); ++i) {
+    const MeasuredRange& range = model.measured[i];
+    const bool may_be_0 = kCallSizes[i].member == &LookupCall::zipf;
+    const bool is_range = may_be_0 ? range.least >= 0 : range.least > 0;
+    if (is_range && range.least <= range.most && std::isfinite(range.most)) continue;
+    return invalid_input(where + "/measured/" + std::string(kCallSizes[i].name),
+                         "must be a range of finite numbers above 0");
+  }
   SHARDWRIGHT_RETURN_IF_ERROR(check_time(model.forward, where + "/forward"));
   return model.backward ? check_time(*model.backward, where + "/backward") : Status();
 }
@@ -265,10 +251,8 @@ Status check_collective(const MeasuredCollective& model, const std::string& wher
   if (model.ranks < 2) return invalid_input(where + "/ranks", "must be at least 2");
   SHARDWRIGHT_RETURN_IF_ERROR(check_number(model.latency_us, where + "/latency_us"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_number(model.knee_bytes, where + "/knee_bytes"));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_number(model.us_per_byte_below, where + "/us_per_byte/0"));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_number(model.us_per_byte_above, where + "/us_per_byte/1"));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_range(model.bytes, where + "/measured_bytes"));
-  return check_error(model.error, where + "/error");
+  SHARDWRIGHT_RETURN_IF_ERROR(check_number(model.us_per_byte_below, where + "/us_per_byte_below"));
+  return check_number(model.us_per_byte_above, where + "/us_per_byte_above");
 }
 
 }  // namespace
@@ -280,22 +264,22 @@ Result<MachineModel> MachineModel::make(MachineSpec spec) {
     return invalid_input("/machine/memory", "must be between 1 and 2^53 bytes");
   SHARDWRIGHT_RETURN_IF_ERROR(check_number(spec.caches.l2, "/machine/caches/l2"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_number(spec.caches.l3, "/machine/caches/l3"));
-  for (std::size_t i = 0; i < spec.lookups.size(); ++i) {
+  MachineModel model(std::move(spec));
+  const auto& [lookups, collectives] = std::tie(model.spec_.lookups, model.spec_.collectives);
+  for (std::size_t i = 0; i < lookups.size(); ++i) {
     const std::string where = "/embedding/models/" + std::to_string(i);
-    SHARDWRIGHT_RETURN_IF_ERROR(check_lookup(spec.lookups[i], where));
+    SHARDWRIGHT_RETURN_IF_ERROR(check_lookup(lookups[i], where));
     for (std::size_t j = 0; j < i; ++j) {
-      if (spec.lookups[i].kind == spec.lookups[j].kind)
-        return invalid_input(where,
-                             "is a second model of the kernel of model " + std::to_string(j));
+      if (lookups[i].kind == lookups[j].kind)
+        return invalid_input(where, "has the kernel of model " + std::to_string(j));
     }
   }
-  MachineModel model(std::move(spec));
-  const std::vector<MeasuredCollective>& collectives = model.spec_.collectives;
-  for (const MeasuredCollective& own : collectives) {
-    const std::string where = "/collectives/models/" + std::to_string(&own - collectives.data());
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    const std::string where = "/collectives/models/" + std::to_string(i);
+    const MeasuredCollective& own = collectives[i];
     SHARDWRIGHT_RETURN_IF_ERROR(check_collective(own, where));
     if (model.find(own.operation, own.scope, own.ranks) != &own)
-      return invalid_input(where, "is a second model of this collective");
+      return invalid_input(where, "is of a collective that has a model");
   }
   return model;
 }

@@ -38,6 +38,16 @@ struct LookupCall {
   double hit_rate = 1;  // share of the lookups that a cache in device memory answers
 };
 
+// The sizes of a call of which a machine's file has ranges.
+struct CallSize {
+  std::string_view name;
+  double LookupCall::*member;
+};
+inline constexpr std::array kCallSizes{
+    CallSize{"rows", &LookupCall::rows}, CallSize{"dim", &LookupCall::dim},
+    CallSize{"bags", &LookupCall::bags}, CallSize{"lookups", &LookupCall::lookups},
+    CallSize{"zipf", &LookupCall::zipf}};
+
 // The terms of a time, each with a reason to be there. A time is a sum of terms times coefficients,
 // which are nanoseconds and at least 0. All but the first are sums over the tables of a call.
 enum class CostTerm : std::uint8_t {
@@ -129,10 +139,12 @@ struct MeasuredRange {
 struct LookupModel {
   LookupKind kind;
   std::int64_t measurements = 0;
-  MeasuredRange rows, dim, bags, lookups, zipf;
+  std::array<MeasuredRange, kCallSizes.size()> measured;
   FittedTime forward;
   std::optional<FittedTime> backward;  // with the optimizer's update
 
+  // Returns the measured call that is nearest to `call`.
+  LookupCall nearest(LookupCall call) const;
   bool has_measured(const LookupCall& call) const;
 };
 
@@ -180,6 +192,7 @@ struct MachineSpec {
   CacheSizes caches;
   std::vector<LookupModel> lookups;
   std::vector<MeasuredCollective> collectives;
+  std::string digest;  // of the models; identifies the costs
 
   DeviceMemory memory() const;
 };
@@ -195,7 +208,7 @@ struct LookupTimes {
 class MachineModel {
  public:
   // Errors: kInvalidInput with a JSON pointer into the machine's file: a kind or a collective that
-  // occurs twice; a coefficient, a range or an error that is negative or not finite; no memory.
+  // occurs twice; a coefficient or a range that is negative or not finite; no memory.
   static Result<MachineModel> make(MachineSpec spec);
 
   const MachineSpec& spec() const { return spec_; }

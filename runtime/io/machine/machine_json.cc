@@ -1,11 +1,9 @@
 #include "runtime/io/machine/machine_json.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 #include <utility>
 
-#include "runtime/io/json/json_members.h"
+#include "core/hash/sha256.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/aten_options_json.h"
@@ -25,99 +23,65 @@ using machine::LookupMeasurement;
 
 constexpr std::int64_t kFormat = 1;
 
-// A column of a table of measurements.
+// Calls function(name, member) for every column of a table of measurements. A row has batch and
+// pooling; its call gets the product as its number of lookups when the row is complete.
+template <class Function>
+void for_each_column(LookupMeasurement& row, const Function& function) {
+  function("kernel", row.kind.kernel);
+  function("data_type", row.kind.data_type);
+  function("weighted", row.kind.weighted);
+  function("optimizer", row.kind.optimizer);
+  function("pooled", row.kind.pooled);
+  function("tables", row.call.tables);
+  function("rows", row.call.rows);
+  function("dim", row.call.dim);
+  function("batch", row.call.bags);
+  function("pooling", row.call.lookups);
+  function("zipf", row.call.zipf);
+  function("hit_rate", row.hit_rate);
+  function("forward_us", row.forward_us);
+  function("backward_us", row.backward_us);
+  function("spread", row.spread);
+}
+template <class Function>
+void for_each_column(CollectiveMeasurement& row, const Function& function) {
+  function("operation", row.operation);
+  function("scope", row.scope);
+  function("ranks", row.ranks);
+  function("bytes", row.bytes);
+  function("us", row.us);
+  function("spread", row.spread);
+}
+
 template <class Row>
-struct Column {
-  std::string_view name;
-  Status (*read)(JsonValue value, Row& row);
-  void (*write)(JsonWriter& json, const Row& row);
-};
-
-template <auto Member, class Row>
-Column<Row> column(std::string_view name) {
-  return {name, [](JsonValue value, Row& row) { return read_value(value, row.*Member); },
-          [](JsonWriter& json, const Row& row) { write_value(json, row.*Member); }};
-}
-template <auto Outer, auto Member>
-Column<LookupMeasurement> column_of(std::string_view name) {
-  return {
-      name,
-      [](JsonValue value, LookupMeasurement& row) { return read_value(value, row.*Outer.*Member); },
-      [](JsonWriter& json, const LookupMeasurement& row) {
-        write_value(json, row.*Outer.*Member);
-      }};
+std::vector<std::string_view> column_names() {
+  std::vector<std::string_view> names;
+  Row row;
+  for_each_column(row, [&](std::string_view name, auto&) { names.push_back(name); });
+  return names;
 }
 
-bool has_cache(ComputeKernel kernel) {
-  return kernel == ComputeKernel::kFusedUvmCaching || kernel == ComputeKernel::kQuantUvmCaching;
-}
-
-Status read_hit_rate(JsonValue value, LookupMeasurement& row) {
-  return value.is_null() ? Status() : read_value(value, row.call.hit_rate);
-}
-void write_hit_rate(JsonWriter& json, const LookupMeasurement& row) {
-  has_cache(row.kind.kernel) ? json.value(row.call.hit_rate) : json.null();
-}
-
-// `pooling` is read into `lookups` until the row is complete.
-std::vector<Column<LookupMeasurement>> lookup_columns() {
-  using embedding::LookupCall;
-  using embedding::LookupKind;
-  constexpr auto kKind = &LookupMeasurement::kind;
-  constexpr auto kCall = &LookupMeasurement::call;
-  return {column_of<kKind, &LookupKind::kernel>("kernel"),
-          column_of<kKind, &LookupKind::data_type>("data_type"),
-          column_of<kKind, &LookupKind::weighted>("weighted"),
-          column_of<kKind, &LookupKind::optimizer>("optimizer"),
-          column_of<kKind, &LookupKind::pooled>("pooled"),
-          column_of<kCall, &LookupCall::tables>("tables"),
-          column_of<kCall, &LookupCall::rows>("rows"),
-          column_of<kCall, &LookupCall::dim>("dim"),
-          column_of<kCall, &LookupCall::bags>("batch"),
-          column_of<kCall, &LookupCall::lookups>("pooling"),
-          column_of<kCall, &LookupCall::zipf>("zipf"),
-          {"hit_rate", read_hit_rate, write_hit_rate},
-          column<&LookupMeasurement::forward_us, LookupMeasurement>("forward_us"),
-          column<&LookupMeasurement::backward_us, LookupMeasurement>("backward_us"),
-          column<&LookupMeasurement::spread, LookupMeasurement>("spread")};
-}
-
-std::vector<Column<CollectiveMeasurement>> collective_columns() {
-  using Row = CollectiveMeasurement;
-  return {column<&Row::operation, Row>("operation"),
-          column<&Row::scope, Row>("scope"),
-          column<&Row::ranks, Row>("ranks"),
-          column<&Row::bytes, Row>("bytes"),
-          column<&Row::us, Row>("us"),
-          column<&Row::spread, Row>("spread")};
-}
-
-// Returns the columns in the order of `names`. All of them must be there.
+// Returns for every column its index in the rows of the file, which has all of them.
 template <class Row>
-Result<std::vector<const Column<Row>*>> columns_of(JsonValue names,
-                                                   const std::vector<Column<Row>>& known) {
-  std::vector<std::string_view> words;
-  for (const Column<Row>& column : known)
-    words.push_back(column.name);
-  if (!names.is_array()) return not_a_list(names, "a list of columns");
-  std::vector<const Column<Row>*> chosen;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(names[i], "column", words));
-    if (std::find(chosen.begin(), chosen.end(), &known[index]) != chosen.end())
-      return names[i].error("the column occurs twice");
-    chosen.push_back(&known[index]);
+Result<std::vector<std::size_t>> indices_of(JsonValue columns) {
+  const std::vector<std::string_view> names = column_names<Row>();
+  if (!columns.is_array()) return not_a_list(columns, "a list of columns");
+  std::vector<std::size_t> indices(names.size(), columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t column,
+                                 read_choice(columns[i], "column", names));
+    if (indices[column] != columns.size()) return columns[i].error("the column occurs twice");
+    indices[column] = i;
   }
-  for (const Column<Row>& column : known) {
-    if (std::find(chosen.begin(), chosen.end(), &column) == chosen.end())
-      return names.error("the column \"" + std::string(column.name) + "\" is missing");
-  }
-  return chosen;
+  const auto missing = std::find(indices.begin(), indices.end(), columns.size());
+  if (missing == indices.end()) return indices;
+  const auto column = static_cast<std::size_t>(missing - indices.begin());
+  return columns.error("the column \"" + std::string(names[column]) + "\" is missing");
 }
 
 template <class Row>
-Status read_measurements(JsonValue value, const std::vector<Column<Row>>& known,
-                         std::vector<Row>& out) {
-  std::optional<JsonValue> names, rows;
+Status read_measurements(JsonValue value, std::vector<Row>& out) {
+  std::optional<JsonValue> columns, rows;
   const auto keep = [](std::optional<JsonValue>& in) {
     return [&in](JsonValue given) {
       in = given;
@@ -125,41 +89,40 @@ Status read_measurements(JsonValue value, const std::vector<Column<Row>>& known,
     };
   };
   SHARDWRIGHT_RETURN_IF_ERROR(read_by(value, [&](JsonMembers& members) {
-    members.required_with("columns", keep(names)).required_with("rows", keep(rows));
+    members.required_with("columns", keep(columns)).required_with("rows", keep(rows));
   }));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const auto columns, columns_of(*names, known));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const auto indices, indices_of<Row>(*columns));
   return read_list(*rows, out, [&](JsonValue row, Row& read) -> Status {
-    if (!row.is_array() || row.size() != columns.size())
-      return row.expected("a list of " + std::to_string(columns.size()) +
+    if (!row.is_array() || row.size() != indices.size())
+      return row.expected("a list of " + std::to_string(indices.size()) +
                           " values, one for each column");
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      SHARDWRIGHT_RETURN_IF_ERROR(columns[i]->read(row[i], read));
-    return {};
+    Status status;
+    auto index = indices.begin();
+    for_each_column(read, [&](std::string_view, auto& member) {
+      const JsonValue given = row[*index++];
+      if (status.ok()) status = read_value(given, member);
+    });
+    return status;
   });
 }
 
 template <class Row>
-void write_measurements(JsonWriter& json, const std::vector<Column<Row>>& columns,
-                        const std::vector<Row>& rows) {
+void write_measurements(JsonWriter& json, const std::vector<Row>& rows) {
   json.begin_object().key("columns").begin_array();
-  for (const Column<Row>& column : columns)
-    json.value(column.name);
+  for (const std::string_view name : column_names<Row>())
+    json.value(name);
   json.end_array().key("rows").begin_array();
-  for (const Row& row : rows) {
+  for (Row row : rows) {
     json.new_line().begin_array();
-    for (const Column<Row>& column : columns)
-      column.write(json, row);
+    for_each_column(row, [&](std::string_view, const auto& member) { write_value(json, member); });
     json.end_array();
   }
   json.end_array().end_object();
 }
 
 template <class Row>
-JsonShape measurements_shape(const std::vector<Column<Row>>& columns, std::string_view help) {
-  std::vector<std::string_view> names;
-  for (const Column<Row>& column : columns)
-    names.push_back(column.name);
-  return json::object({{"columns", json::list(json::one_word(names)), true},
+JsonShape measurements_shape(std::string_view help) {
+  return json::object({{"columns", json::list(json::one_word(column_names<Row>())), true},
                        {"rows", json::list(json::list(json::any())), true}})
       .or_null()
       .says(help);
@@ -193,7 +156,7 @@ static void describe(JsonMembers& members, FittedTime& time) {
   members.required("error", time.error);
 }
 
-static void describe(JsonMembers& members, LookupModel& model) {
+void describe(JsonMembers& members, LookupModel& model) {
   members.required("kernel", model.kind.kernel)
       .required("data_type", model.kind.data_type)
       .required("weighted", model.kind.weighted)
@@ -203,18 +166,15 @@ static void describe(JsonMembers& members, LookupModel& model) {
   members.object(
       "measured",
       [&](JsonMembers& inner) {
-        inner.required("rows", model.rows)
-            .required("dim", model.dim)
-            .required("bags", model.bags)
-            .required("lookups", model.lookups)
-            .required("zipf", model.zipf);
+        for (std::size_t i = 0; i < kCallSizes.size(); ++i)
+          inner.required(kCallSizes[i].name, model.measured[i]);
       },
       "Ranges of a table's measured shapes.", true);
   members.required("forward", model.forward)
       .optional("backward", model.backward, "With the optimizer's update.");
 }
 
-static void describe(JsonMembers& members, MeasuredCollective& model) {
+void describe(JsonMembers& members, MeasuredCollective& model) {
   members.required("operation", model.operation)
       .required("scope", model.scope)
       .required("ranks", model.ranks)
@@ -266,13 +226,10 @@ void describe_file(JsonMembers& members, MachineFile& file, std::int64_t& format
       "embedding",
       [&](JsonMembers& inner) {
         inner.optional_with(
-            "lookups",
-            [&](JsonValue value) {
-              return read_measurements(value, lookup_columns(), file.lookups);
-            },
+            "lookups", [&](JsonValue value) { return read_measurements(value, file.lookups); },
             [] {
-              return measurements_shape(lookup_columns(),
-                                        "Calls of table-batched embeddings; a row for each.");
+              return measurements_shape<LookupMeasurement>(
+                  "Calls of table-batched embeddings; a row for each.");
             });
         inner.optional("models", file.spec.lookups, "What `machine fit` made of the rows.");
       },
@@ -282,12 +239,9 @@ void describe_file(JsonMembers& members, MachineFile& file, std::int64_t& format
       [&](JsonMembers& inner) {
         inner.optional_with(
             "measurements",
-            [&](JsonValue value) {
-              return read_measurements(value, collective_columns(), file.collectives);
-            },
+            [&](JsonValue value) { return read_measurements(value, file.collectives); },
             [] {
-              return measurements_shape(
-                  collective_columns(),
+              return measurements_shape<CollectiveMeasurement>(
                   "Calls of collectives. Bytes are those of the larger buffer of a rank.");
             });
         inner.optional("models", file.spec.collectives, "What `machine fit` made of the rows.");
@@ -298,13 +252,26 @@ void describe_file(JsonMembers& members, MachineFile& file, std::int64_t& format
   members.ignore({"note"});
 }
 
-// The rows have batch and pooling; a call has bags and lookups.
+// The digest by which plans know the costs.
+std::string digest_of(const embedding::MachineSpec& spec) {
+  Sha256 sha;
+  sha.update(embedding::to_name(spec.device));
+  sha.update(json_text(std::vector<double>{spec.caches.l2, spec.caches.l3}));
+  sha.update(json_text(spec.lookups));
+  sha.update(json_text(spec.collectives));
+  constexpr std::size_t kDigits = 16;
+  return sha.hex(kDigits);
+}
+
+// Sets what follows from the columns of rows, and from models.
 void complete(MachineFile& file) {
   for (LookupMeasurement& row : file.lookups) {
     row.call.lookups *= row.call.bags;
-    if (row.kind.kernel == ComputeKernel::kFusedUvm || row.kind.kernel == ComputeKernel::kQuantUvm)
-      row.call.hit_rate = 0;
+    const bool is_uvm =
+        row.kind.kernel == ComputeKernel::kFusedUvm || row.kind.kernel == ComputeKernel::kQuantUvm;
+    row.call.hit_rate = is_uvm ? 0 : row.hit_rate.value_or(1);
   }
+  file.spec.digest = digest_of(file.spec);
 }
 
 }  // namespace
@@ -339,12 +306,11 @@ void write_machine_file(const MachineFile& written, const TextSink& sink) {
   json.new_line().key("embedding").begin_object().new_line().key("models").begin_array();
   for (const LookupModel& model : file.spec.lookups)
     write_value(json.new_line(), model);
-  write_measurements(json.end_array().new_line().key("lookups"), lookup_columns(), file.lookups);
+  write_measurements(json.end_array().new_line().key("lookups"), file.lookups);
   json.end_object().new_line().key("collectives").begin_object().key("models").begin_array();
   for (const MeasuredCollective& model : file.spec.collectives)
     write_value(json.new_line(), model);
-  write_measurements(json.end_array().new_line().key("measurements"), collective_columns(),
-                     file.collectives);
+  write_measurements(json.end_array().new_line().key("measurements"), file.collectives);
   json.end_object().new_line().key("operator_times").begin_array();
   for (const operators::OperatorTime& time : file.operator_times) {
     json.new_line().begin_object().member("op", time.op).key("inputs").begin_array();
@@ -383,6 +349,13 @@ Status fit_machine(MachineFile& file) {
                          collectives.error().message);
   file.spec.lookups = std::move(lookups).value();
   file.spec.collectives = std::move(collectives).value();
+  file.spec.digest = digest_of(file.spec);
+  std::vector<double> spreads;
+  for (const LookupMeasurement& row : file.lookups)
+    spreads.push_back(row.spread);
+  const auto middle = spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2);
+  std::nth_element(spreads.begin(), middle, spreads.end());
+  if (!spreads.empty()) file.spread = *middle;
   const auto model = embedding::MachineModel::make(file.spec);
   return model.ok() ? Status() : Status(model.error());
 }

@@ -10,6 +10,7 @@
 #include "core/embedding/problem/machine_model.h"
 #include "core/operators/aten/roofline.h"
 #include "core/status.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_shape.h"
 #include "runtime/io/text_sink.h"
 #include "search/machine/fit.h"
@@ -44,4 +45,10 @@ JsonShape machine_file_shape();
 // in the file.
 Status fit_machine(MachineFile& file);
 
+namespace embedding {
+
+void describe(JsonMembers& members, LookupModel& model);
+void describe(JsonMembers& members, MeasuredCollective& model);
+
+}  // namespace embedding
 }  // namespace shardwright

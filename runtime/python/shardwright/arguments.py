@@ -196,7 +196,7 @@ def _value(kind: str, value: object, name: str) -> object:
         return value if isinstance(value, str) else [integer(one, name) for one in value]  # type: ignore[attr-defined]
     if unit == "BANDWIDTH":
         return value if isinstance(value, str) else number(value, name)
-    if unit in ("SECONDS", "MS", "SHARE", "PRICE", "LOAD"):
+    if unit in ("SECONDS", "MS", "SHARE", "PRICE", "LOAD", "EXPONENT"):
         return number(value, name)
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, not {type(value).__name__}")

@@ -31,7 +31,7 @@ class MachineDiff(Answer):
     _shows_rows = True
 
     def _rows(self) -> list[Row]:
-        return list(self.data["shapes"])
+        return list(self.data["figures"])
 
 
 def fit(measurements: Document) -> FittedMachine:

@@ -1,9 +1,7 @@
 #include "search/embedding/compat/measured_costs.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "search/embedding/compat/embedding_enumerator.h"
@@ -95,117 +93,82 @@ std::string number(double value) {
   return text;
 }
 
-// Collects what the options of a problem need and a machine's file lacks.
-class Gaps {
- public:
-  explicit Gaps(const Problem& problem)
-      : problem_(problem), machine_(*problem.topology().spec().machine) {}
-
-  void add(TableId id) {
-    const Table& table = problem_.table(id);
-    const TensorShape shape = tensor_shape(table, problem_.spec().sharder.type);
-    is_outside_ = false;
-    for (const ShardingChoice& choice : allowed_choices(problem_, table)) {
-      ShardingOption option;
-      option.table = id;
-      option.sharding_type = choice.sharding_type;
-      option.compute_kernel = choice.compute_kernel;
-      const EstimateInputs in = estimate_inputs(problem_, option);
-      const LookupModel* const model = model_of(in);
-      if (model == nullptr) continue;
-      const ShardLayout layout =
-          shard_layout(table, shape, choice.sharding_type, problem_.topology());
-      for (const ShardExtent& extent : layout.extents)
-        check_range(*model, lookup_call(in, extent.rows, extent.columns), table.name);
-    }
-    if (is_outside_) ++tables_outside_;
-  }
-
-  std::vector<std::string> sentences() const {
-    std::vector<std::string> all;
-    const std::string& name = machine_.spec().name;
-    if (!kinds_.empty()) {
-      all.push_back(name + " was not measured with " + kinds_ +
-                    "; TorchRec's constants are kept there, which do not compare with measured "
-                    "times");
-    }
-    if (tables_outside_ > 0) {
-      all.push_back("shards of " + std::to_string(tables_outside_) + " of " +
-                    std::to_string(problem_.tables().size()) +
-                    " tables are outside of what was measured, such as " + first_outside_ +
-                    "; from the nearest measured shape on, times grow with the bytes that TorchRec "
-                    "counts");
-    }
-    if (!assumed_.empty())
-      all.push_back("tables do not name their optimizer; " + assumed_ + " is assumed");
-    return all;
-  }
-
- private:
-  const LookupModel* model_of(const EstimateInputs& in) {
-    const LookupKind kind = lookup_kind(in);
-    const LookupModel* const model = machine_.find(kind);
-    if (model != nullptr) {
-      if (kind.optimizer.empty() && kind.kernel != ComputeKernel::kDense)
-        assumed_ = model->kind.optimizer;
-      return model;
-    }
-    if (std::find(missing_.begin(), missing_.end(), kind) != missing_.end()) return nullptr;
-    missing_.push_back(kind);
-    kinds_ += (kinds_.empty() ? "" : ", ") + std::string(to_name(kind.kernel)) + " " +
-              std::string(to_name(kind.data_type)) + (kind.weighted ? " weighted" : "") +
-              (kind.pooled ? "" : " without pooling") +
-              (kind.optimizer.empty() ? "" : " " + kind.optimizer);
-    return nullptr;
-  }
-
-  void check_range(const LookupModel& model, const LookupCall& call, const std::string& table) {
-    if (model.has_measured(call)) return;
-    is_outside_ = true;
-    if (!first_outside_.empty()) return;
-    const std::array<std::pair<const char*, std::pair<double, MeasuredRange>>, 5> sizes{
-        {{"rows", {call.rows, model.rows}},
-         {"dim", {call.dim, model.dim}},
-         {"bags", {call.bags, model.bags}},
-         {"lookups", {call.lookups, model.lookups}},
-         {"zipf", {call.zipf, model.zipf}}}};
-    for (const auto& [what, size] : sizes) {
-      if (size.second.has(size.first)) continue;
-      first_outside_ = "table " + quoted(table) + " with " + what + " " + number(size.first) +
-                       " (measured: " + number(size.second.least) + " to " +
-                       number(size.second.most) + ")";
-      return;
-    }
-  }
-
-  const Problem& problem_;
-  const MachineModel& machine_;
-  std::vector<LookupKind> missing_;
-  std::string kinds_;          // the text of `missing_`
-  std::string assumed_;        // optimizer
-  std::string first_outside_;  // a table outside of the measured ranges
-  std::size_t tables_outside_ = 0;
-  bool is_outside_ = false;  // the table that is looked at
+// What the options of a problem need and a machine's file lacks.
+struct Gaps {
+  std::vector<LookupKind> missing;
+  std::string missing_text;
+  std::string assumed_optimizer;
+  std::string first_outside;  // a table outside of the measured ranges
+  std::size_t tables_outside = 0;
 };
+
+std::string text_of(const LookupKind& kind) {
+  return std::string(to_name(kind.kernel)) + " " + std::string(to_name(kind.data_type)) +
+         (kind.weighted ? " weighted" : "") + (kind.pooled ? "" : " without pooling") +
+         (kind.optimizer.empty() ? "" : " ") + kind.optimizer;
+}
+
+// Says which size of a call is outside of the measured range.
+std::string outside_text(const LookupModel& model, const LookupCall& call) {
+  for (std::size_t i = 0; i < kCallSizes.size(); ++i) {
+    const MeasuredRange& range = model.measured[i];
+    const double size = call.*kCallSizes[i].member;
+    if (!range.has(size))
+      return std::string(kCallSizes[i].name) + " " + number(size) +
+             " (measured: " + number(range.least) + " to " + number(range.most) + ")";
+  }
+  return "";
+}
+
+void add_gaps(const Problem& problem, TableId id, Gaps& gaps) {
+  const MachineModel& machine = *problem.topology().spec().machine;
+  const Table& table = problem.table(id);
+  const TensorShape shape = tensor_shape(table, problem.spec().sharder.type);
+  bool is_outside = false;
+  for (const ShardingChoice& choice : allowed_choices(problem, table)) {
+    ShardingOption option;
+    option.table = id;
+    option.sharding_type = choice.sharding_type;
+    option.compute_kernel = choice.compute_kernel;
+    const EstimateInputs in = estimate_inputs(problem, option);
+    const LookupKind kind = lookup_kind(in);
+    const LookupModel* const model = machine.find(kind);
+    if (model == nullptr) {
+      if (std::find(gaps.missing.begin(), gaps.missing.end(), kind) != gaps.missing.end()) continue;
+      gaps.missing_text += (gaps.missing.empty() ? "" : ", ") + text_of(kind);
+      gaps.missing.push_back(kind);
+      continue;
+    }
+    if (kind.optimizer.empty()) gaps.assumed_optimizer = model->kind.optimizer;
+    const ShardLayout layout = shard_layout(table, shape, choice.sharding_type, problem.topology());
+    for (const ShardExtent& extent : layout.extents) {
+      const LookupCall call = lookup_call(in, extent.rows, extent.columns);
+      if (model->has_measured(call)) continue;
+      is_outside = true;
+      if (gaps.first_outside.empty())
+        gaps.first_outside = "table " + quoted(table.name) + " with " + outside_text(*model, call);
+    }
+  }
+  if (is_outside) ++gaps.tables_outside;
+}
 
 // Returns a sentence on links that were not measured; empty if there is none.
 std::string unmeasured_links(const Problem& problem) {
   const Topology& topology = problem.topology();
   const MachineModel& machine = *topology.spec().machine;
   const std::int64_t ranks = topology.world_size();
-  if (ranks == 1) return "";
   const auto scope = topology.is_one_host() ? LinkScope::kIntraHost : LinkScope::kInterHost;
   std::string missing;
   for (const Collective operation :
        {Collective::kAllToAll, Collective::kReduceScatter, Collective::kAllGather}) {
-    if (machine.find(operation, scope, ranks) == nullptr)
+    if (ranks > 1 && machine.find(operation, scope, ranks) == nullptr)
       missing += (missing.empty() ? "" : ", ") + std::string(to_name(operation));
   }
-  if (missing.empty()) return "";
-  return machine.spec().name + " was not measured with " + missing + " over " +
-         std::to_string(ranks) + " ranks " +
-         (scope == LinkScope::kIntraHost ? "inside a host" : "across hosts") +
-         "; bandwidths are kept for communication as without a machine";
+  return missing.empty() ? ""
+                         : machine.spec().name + " was not measured with " + missing + " over " +
+                               std::to_string(ranks) + " ranks " +
+                               (topology.is_one_host() ? "inside a host" : "across hosts") +
+                               "; bandwidths are kept for communication as without a machine";
 }
 
 }  // namespace
@@ -213,10 +176,26 @@ std::string unmeasured_links(const Problem& problem) {
 std::vector<std::string> unmeasured(const Problem& problem) {
   if (problem.topology().spec().machine == nullptr || !problem.topology().layouts().empty())
     return {};
-  Gaps gaps(problem);
+  Gaps gaps;
   for (std::size_t i = 0; i < problem.tables().size(); ++i)
-    gaps.add(TableId(i));
-  std::vector<std::string> sentences = gaps.sentences();
+    add_gaps(problem, TableId(i), gaps);
+  std::vector<std::string> sentences;
+  if (!gaps.missing.empty()) {
+    sentences.push_back(problem.topology().spec().machine->spec().name + " was not measured with " +
+                        gaps.missing_text +
+                        "; TorchRec's constants are kept there, which do not compare with measured "
+                        "times");
+  }
+  if (gaps.tables_outside > 0) {
+    sentences.push_back(
+        "shards of " + std::to_string(gaps.tables_outside) + " of " +
+        std::to_string(problem.tables().size()) +
+        " tables are outside of what was measured, such as " + gaps.first_outside +
+        "; from the nearest measured shape on, times grow with the bytes that TorchRec counts");
+  }
+  if (!gaps.assumed_optimizer.empty())
+    sentences.push_back("tables do not name their optimizer; " + gaps.assumed_optimizer +
+                        " is assumed");
   if (std::string links = unmeasured_links(problem); !links.empty())
     sentences.push_back(std::move(links));
   return sentences;

@@ -24,10 +24,7 @@ LookupCall call_of(double rows, double dim, double bags, double lookups) {
 
 LookupModel model_of(double ns_of_call, double ns_of_table, double ns_of_lookup) {
   LookupModel model;
-  model.rows = {1, 1000};
-  model.dim = {4, 128};
-  model.bags = {1, 100};
-  model.lookups = {1, 1000};
+  model.measured = {{{1, 1000}, {4, 128}, {1, 100}, {1, 1000}, {0, 0}}};
   model.forward.ns[static_cast<std::size_t>(CostTerm::kCall)] = ns_of_call;
   model.forward.ns[static_cast<std::size_t>(CostTerm::kTable)] = ns_of_table;
   model.forward.ns[static_cast<std::size_t>(CostTerm::kLookup)] = ns_of_lookup;
@@ -185,7 +182,7 @@ TEST_CASE("machine model: what is wrong has its place in the file") {
   spec.lookups[0].forward.ns[2] = -1;
   CHECK(where(spec) == "/embedding/models/0/forward/ns/lookup");
   spec = spec_of({model});
-  spec.lookups[0].rows = {5, 4};
+  spec.lookups[0].measured[0] = {5, 4};
   CHECK(where(spec) == "/embedding/models/0/measured/rows");
   spec = spec_of({});
   spec.collectives.push_back({});

@@ -57,7 +57,9 @@ TEST_CASE("machine file: measurements, their fit and operators survive a round t
   REQUIRE(again.ok());
   CHECK(text_of(*again) == text);
   CHECK(again->spec.lookups[0].forward.ns == fitted.spec.lookups[0].forward.ns);
-  CHECK(again->spec.lookups[0].rows.most == 10000);
+  CHECK(again->spec.lookups[0].measured[0].most == 10000);
+  CHECK(again->spec.digest == fitted.spec.digest);
+  CHECK(again->spec.digest != file->spec.digest);
   CHECK(again->versions.torch == "2.9");
   CHECK(again->operator_times.size() == 1);
 }
@@ -101,7 +103,7 @@ TEST_CASE("machine file: what is wrong is named with its place") {
   CHECK(error_with("512, 2.5, 0, null, 50", "512, 2.5, 0, null, 0") ==
         "/embedding/lookups/rows/0: forward_us must be above 0");
   CHECK(error_with("512, 2.5, 0, null", "512, 2.5, -1, null") ==
-        "/embedding/lookups/rows/0: zipf must be between 0 and 4");
+        "/embedding/lookups/rows/0: zipf must be from 0 to 4, hit_rate to 1");
   CHECK(error_with("\"fused\"", "\"melted\"")
             .starts_with("/embedding/lookups/rows/0/0: unknown compute kernel"));
   CHECK(error_with("\"us\": 3.5", "\"ms\": 3.5").starts_with("/operator_times/0/ms: unknown key"));
