@@ -185,9 +185,9 @@ FILES = [
     ]),
     ("machine show {file}", lambda: MACHINE, [
         (("machine", "format"), 2, '/machine/format: this version reads the format 1, the file is 2'),
-        (("machine", "device"), "gpu", '/machine/device: unknown compute device "gpu"; known: cpu, cuda, mtia, tpu'),
+        (("machine", "device"), "gpu", '/machine/device: unknown compute device "gpu"; did you mean "cuda"?'),
         (("machine", "memory"), 0, '/machine/memory: must be between 1 and 2^53 bytes'),
-        (("machine", "nick"), "x", '/machine/nick: unknown key "nick"; did you mean "name"?'),
+        (("machine", "nick"), "x", '/machine/nick: unknown key "nick"; known: format, name,'),
         (("embedding", "models", 0, "kernel"), "melted", '/embedding/models/0/kernel: unknown compute kernel "melted"'),
         (("embedding", "models", 0, "forward", "ns", "lookup"), -1,
          '/embedding/models/0/forward/ns/lookup: must be a finite number, 0 or above'),

@@ -147,7 +147,7 @@ static void describe(JsonMembers& members, FittedTime& time) {
       [&](JsonMembers& inner) {
         for (std::size_t i = 0; i < kNumCostTerms; ++i) {
           std::optional<double> ns;
-          if (time.ns[i] > 0) ns = time.ns[i];
+          if (time.ns[i] != 0) ns = time.ns[i];  // a wrong one stays, for the check
           inner.optional(EnumNames<CostTerm>::kNames[i], ns);
           time.ns[i] = ns.value_or(0);
         }
