@@ -22,7 +22,7 @@ and returns the model and a tuple of example inputs, or these and a dict of keyw
 called on the meta device, so that nothing needs memory.
 
   python -m shardwright.torch.measure models:llama --mesh 4x2 -o times.json
-  shardwright operators plan graph.json --mesh 4x2 --options times.json
+  shardwright operators plan graph.json --mesh 4x2 --machine times.json
 """
 
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("model", metavar="MODEL", help="what to measure, as MODULE:FUNCTION")
     parser.add_argument("--mesh", required=True, help="devices along each axis, such as 4x2")
     parser.add_argument("-o", "--output", required=True, metavar="FILE",
-                        help="options with the times; those that it has are kept")
+                        help="a machine with the times; those that it has are kept")
     parser.add_argument("--plan", metavar="FILE", help="measure only what this plan runs")
     parser.add_argument("--device", help="such as cuda:1 (default: cuda, or cpu without one)")
     parser.add_argument("--forward", action="store_true", help="leave the backward out")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import time
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ import torch.fx
 
 from .. import errors
 from .model_plan import ModelPlan
+from .timing import default_device, once_us
 from .tracing.calls import HOLE, Meta, call_of, output_metas, replace, with_holes
 from .tracing.document import TracedModel
 from .tracing.localise import localised
@@ -58,7 +58,8 @@ def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: M
     first. Views, and operators without tensors to read, are not measured.
 
     Rows that `file` has are not measured again. The file is then written with the old and new rows,
-    as options that `shardwright operators plan --options` reads. A file is of one kind of device.
+    for `shardwright operators plan --machine` to read; what else it has is kept. A file is of one
+    kind of device.
 
     Warns with UnmeasuredOperatorWarning of operators that fail. Raises InvalidInputError for a plan
     of another graph or mesh, OSError for a file that cannot be read or written. Thread safety: any,
@@ -69,10 +70,11 @@ def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: M
     mesh = tuple(map(int, mesh_shape))
     if plan is not None and plan.mesh_shape != mesh:
         raise errors.InvalidInputError(f"is for the mesh {plan.mesh_shape}, not {mesh}", "plan")
-    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    known: list[dict[str, Any]] = []
+    where = default_device(device)
+    document: dict[str, Any] = {}
     if file is not None and os.path.exists(file):
-        known = json.loads(Path(file).read_text(encoding="utf-8"))["operator_times"]
+        document = json.loads(Path(file).read_text(encoding="utf-8"))
+    known: list[dict[str, Any]] = document.get("operator_times", [])
     rows = {_Key(row["op"], tuple(map(tuple, row["inputs"])), row["dtype"]): row for row in known}
     failed: dict[str, str] = {}
     with torch.no_grad():
@@ -81,14 +83,14 @@ def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: M
                 run = prepare()
                 for _ in range(warmup):
                     run()
-                rows[key] = key.row(statistics.median(_once_us(run, where) for _ in range(runs)))
+                rows[key] = key.row(statistics.median(once_us(run, where) for _ in range(runs)))
             except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as error:
                 failed.setdefault(key.op, str(error).split("\n")[0])
     for op, sentence in failed.items():
         warnings.warn(f"{op} was not measured: {sentence}", UnmeasuredOperatorWarning, stacklevel=2)
     if file is not None:
-        Path(file).write_text(json.dumps({"operator_times": list(rows.values())}, indent=1),
-                              encoding="utf-8")
+        document["operator_times"] = list(rows.values())
+        Path(file).write_text(json.dumps(document, indent=1), encoding="utf-8")
     return list(rows.values())
 
 
@@ -180,17 +182,3 @@ def _has_elements(shape: Shape | None, words: Sequence[str], mesh: tuple[int, ..
         if (dim := dim_of(word)) is not None:
             parts[dim] = parts.get(dim, 1) * size
     return shape is None or all(count == 1 or shape[dim] >= count for dim, count in parts.items())
-
-
-def _once_us(run: Any, device: torch.device) -> float:
-    if device.type == "cuda":
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda.synchronize(device)
-        begin.record()
-        run()
-        end.record()
-        torch.cuda.synchronize(device)
-        return float(begin.elapsed_time(end)) * 1e3
-    begin_ns = time.perf_counter_ns()
-    run()
-    return (time.perf_counter_ns() - begin_ns) / 1e3
