@@ -3,7 +3,7 @@
 // Returns rows {number, cells: Map of name to value, lists: [name, list]}. If entries are lists, `columns` names their values.
 function rowsOf(list, columns) {
   return list.map((entry, number) => {
-    const members = Array.isArray(entry) ? entry.map((value, i) => [columns?.[i] ?? `${i + 1}`, value]) : membersOf(entry);
+    const members = Array.isArray(entry) ? entry.map((value, i) => [columns?.[i] ?? `${i}`, value]) : membersOf(entry);
     return { number, cells: new Map(members.filter(([, value]) => isCell(value))), lists: members.filter(([, value]) => !isCell(value)) };
   });
 }
