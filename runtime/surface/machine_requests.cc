@@ -21,7 +21,6 @@ using embedding::LookupCall;
 using embedding::LookupModel;
 using embedding::MachineModel;
 using embedding::MeasuredCollective;
-using Align = TextTable::Align;
 
 // What a kernel takes for one table of a shape.
 struct ShapeTime {
@@ -158,6 +157,7 @@ std::string heading_text(const MachineFile& file) {
 }
 
 std::string summary_report(const MachineSummary& summary, std::size_t width) {
+  using Align = TextTable::Align;
   TextTable kernels({{"kernel", Align::kLeft},
                      {"optimizer", Align::kLeft, 3},
                      {"calls", Align::kRight, 2},
@@ -332,7 +332,7 @@ void describe(JsonMembers& members, MachineDifference& difference) {
 }
 
 std::string difference_report(const MachineDifference& difference, std::size_t width) {
-  TextTable table({{"figure", Align::kLeft}, {"A"}, {"B"}, {"B / A"}});
+  TextTable table({{"figure", TextTable::Align::kLeft}, {"A"}, {"B"}, {"B / A"}});
   for (const Difference& row : difference.figures) {
     const bool has_ratio = row.a && row.b && *row.a > 0;
     table.add_row({row.what + ", " + row.unit, us_text(row.a), us_text(row.b),

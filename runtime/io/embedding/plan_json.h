@@ -45,11 +45,11 @@ JsonShape stats_shape();
 inline constexpr std::string_view kPlanFormat = "shardwright.embedding.plan/1";
 
 struct PlanJsonOptions {
-  bool search_space = false;   // write `search_space`: the options of all tables
-  bool stats = false;          // write `stats`
-  bool trace = false;          // write `proposals` even if there is no trace
-  double read_s = 0;           // time spent on reading the problem, in s
-  ProblemOverrides overrides;  // with which the problem was read
+  bool search_space = false;     // write `search_space`: the options of all tables
+  bool stats = false;            // write `stats`
+  bool trace = false;            // write `proposals` even if there is no trace
+  double read_s = 0;             // time spent on reading the problem, in s
+  ProblemOverrides overrides{};  // with which the problem was read
 };
 
 // Writes a plan file (runtime/io/README.md). Its `other_layouts` holds a plan file for every other
