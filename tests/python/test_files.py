@@ -40,6 +40,7 @@ SMALL = {"tables": [{"name": "a", "num_embeddings": 1000, "embedding_dim": 16},
 READ = {
     "problem": lambda doc: shardwright.ask("diff", {"plan_a": doc, "plan_b": doc, "ranks": 4}),
     "plan": lambda doc: shardwright.ask("diff", {"plan_a": doc, "plan_b": doc}),
+    "machine": lambda doc: shardwright.ask("machine show", {"machine": doc}),
     "search-space": lambda doc: shardwright.ask("plan", {"problem": SMALL, "search_space": doc,
                                                          "mode": "compat"}),
     "graph": lambda doc: shardwright.ask("operators build", {"graph": doc, "mesh": "2x2"}),
@@ -300,6 +301,7 @@ class Answers(unittest.TestCase):
         plan = json.loads(shardwright.plan(SMALL).to_json())
         machine = {"problem": SMALL, "work_limit": 10**6}
         mlp, traced = str(SAMPLES / "mlp_graph.json"), str(SAMPLES / "traced_mlp.json")
+        measured = str(SAMPLES / "machines" / "epyc.json")
         asked = [
             ("explanation", "explain", machine), ("explanation", "explain", {**machine, "plan": plan}),
             ("explanation", "explain", {**machine, "hbm": "20KiB", "ddr": "20KiB"}),
@@ -309,6 +311,9 @@ class Answers(unittest.TestCase):
             ("diff", "diff", {"plan_a": plan, "plan_b": plan}),
             ("audit", "audit", {"log": str(SAMPLES / "planner.log")}),
             ("diff", "diff", {"plan_a": SMALL, "plan_b": FULL_PROBLEM}),
+            ("machine", "machine fit", {"measurements": measured}),
+            ("machine-summary", "machine show", {"machine": measured}),
+            ("machine-diff", "machine diff", {"machine_a": measured, "machine_b": measured}),
             ("solution", "operators solve", {"instance": shardwright.operators.build(mlp, "2x2").data}),
             ("solution", "operators solve", {"instance": shardwright.operators.build(mlp, "2x2").data, "budget": 1}),
             ("model-plan", "operators plan", {"graph": traced, "mesh": "2x2"}),

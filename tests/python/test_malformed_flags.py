@@ -175,7 +175,7 @@ FLAGS = [
     ("init problme", 'KIND: no file of the kind "problme" can be begun with; did you mean "problem"?'),
     ("schema pln", 'KIND: unknown kind of file "pln"; did you mean "plan"?'),
     ("schema zzz",
-     'KIND: unknown kind of file "zzz"; known: problem, topology, search-space, plan, explanation, sweep, diff'),
+     'KIND: unknown kind of file "zzz"; known: problem, topology, machine, machine-summary, machine-diff, sear'),
     ("init -o /nowhere/x", '/nowhere/x: cannot write: No such file or directory'),
     ("completion tcsh", 'SHELL: unknown word "tcsh"; known: bash, zsh, fish'),
     ("completion", 'SHELL is required; see shardwright completion --help'),

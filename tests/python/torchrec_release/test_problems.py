@@ -14,7 +14,7 @@ NOT_DRAWN = {"format", "name", "torchrec", "keep_together", "keep_apart", "reser
              "calibration", "meta", "topology/sharding_groups", "topology/gpu",
              "constraints/*/ranks", "constraints/*/hosts",
              "constraints/*/shard_ranks", "constraints/*/max_shards", "constraints/*/distinct_ranks",
-             "constraints/*/cache_params/load_factors", "topology", "topology/world_size"}
+             "constraints/*/cache_params/load_factors", "topology", "topology/world_size", "zipf", "tables/zipf"}
 
 
 class Members:
