@@ -95,6 +95,9 @@ def documents():
     yield "strategies", "sample", load(SAMPLES / "linear.json")
     yield "autoshard", "sample", load(SAMPLES / "autoshard_mlp.json")
     yield "traced", "sample", load(SAMPLES / "traced_mlp.json")
+    machine = load(SAMPLES / "machines" / "epyc.json")
+    yield "machine", "sample", machine
+    yield "machine", "fitted", {"machine": machine["machine"], "embedding": {"models": machine["embedding"]["models"][:1]}}
     yield "instance", "built", shardwright.operators.build(SAMPLES / "mlp_graph.json", "2x2").data
     yield "problem", "sample", load(SAMPLES / "mlperf_dlrm_dcnv2.json")
     result = shardwright.plan(SMALL, work_limit=10**6)

@@ -81,6 +81,7 @@ Result<std::vector<std::size_t>> indices_of(JsonValue columns) {
 
 template <class Row>
 Status read_measurements(JsonValue value, std::vector<Row>& out) {
+  if (value.is_null()) return {};
   std::optional<JsonValue> columns, rows;
   const auto keep = [](std::optional<JsonValue>& in) {
     return [&in](JsonValue given) {
