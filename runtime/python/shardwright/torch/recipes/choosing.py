@@ -81,7 +81,7 @@ def choose(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
     structure: Structure = timed("structure", lambda: structure_of(model, args, kwargs))
     options: dict[str, Any] = {"memory": memory, "optimizer_states": optimizer_states, "device": device,
                                "threads": threads, "gap": gap}
-    graphs = {(): graph}
+    graphs: dict[tuple[str, ...], TracedModel] = {(): graph}
     blocks = repeated_blocks(model)
     if blocks and memory is not None:
         graphs[blocks] = timed("trace", lambda: graph.recomputed(blocks))
