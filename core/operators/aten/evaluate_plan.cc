@@ -214,7 +214,8 @@ class Evaluator {
     }
   }
 
-  // Every placeholder must lie as the roles of the axes allow, and every tensor may move only so.
+  // Every placeholder must lie, every operator run, and every tensor move as the roles of the axes
+  // allow.
   void check_roles() {
     for (std::uint32_t n = 0; n < graph_.size(); ++n) {
       const AtenNodePlan& plan = plan_.nodes[n];
@@ -222,12 +223,25 @@ class Evaluator {
         if (plan.outputs[0] && !roles_.may_hold(n, axis, plan.outputs[0]->on(axis)))
           role_violation("nodes", n, axis, "lies");
       }
+      if (!graph_[n].is_placeholder()) check_run(n);
       for (std::uint32_t i = 0; i < plan.inputs.size(); ++i)
         check_move("nodes", n, {n, i}, plan.inputs[i]);
     }
     for (std::uint32_t o = 0; o < graph_.outputs().size(); ++o) {
       const auto consumer = static_cast<std::uint32_t>(graph_.size()) + o;
       check_move("outputs", o, {consumer, 0}, plan_.outputs[o].placement);
+    }
+  }
+
+  void check_run(std::uint32_t n) {
+    const AtenNodePlan& plan = plan_.nodes[n];
+    for (std::size_t axis = 0; axis < plan_.mesh.size(); ++axis) {
+      AxisEntry entry;
+      for (const MaybePlacement& input : plan.inputs)
+        entry.inputs.push_back(input ? MaybeAxisPlacement(input->on(axis)) : std::nullopt);
+      for (const MaybePlacement& output : plan.outputs)
+        entry.outputs.push_back(output ? MaybeAxisPlacement(output->on(axis)) : std::nullopt);
+      if (!roles_.may_run(n, axis, entry)) role_violation("nodes", n, axis, "is used");
     }
   }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from shardwright.torch.recipes import command
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMAND = re.compile(r"^python -m shardwright\.torch\.plan (.*(?:\\\n.*)*)$", re.MULTILINE)
+COMMAND = re.compile(r"^python -m shardwright\.torch\.plan ((?:.*\\\n)*.*)$", re.MULTILINE)
 
 
 class Command(unittest.TestCase):

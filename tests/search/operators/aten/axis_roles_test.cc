@@ -182,6 +182,18 @@ TEST_CASE("axis roles: the verifier refuses plans that break them") {
   }
 }
 
+TEST_CASE("axis roles: the verifier refuses a part of the batch on a tensor axis") {
+  const AtenGraph graph = layer_training();
+  AtenRequest request = aten_request({2});
+  request.roles = {kTensor};
+  TransitionModel transitions = flat_transitions(request);
+  const AtenJudgement judgement{request.device, transitions, 2};
+  AtenPlan plan = *solved(graph, request)->plan;
+  REQUIRE_FALSE(has_role_violation(evaluate(graph, plan, judgement)));
+  plan.nodes[3].inputs[0] = plan.nodes[1].outputs[0]->with_shard(0, 0);
+  CHECK(has_role_violation(evaluate(graph, plan, judgement)));
+}
+
 TEST_CASE("axis roles: a tensor moves along a tensor axis between modules only") {
   const auto moves = [](const AtenGraph& graph) {
     const RoleRules rules(graph, {2}, {kTensor});

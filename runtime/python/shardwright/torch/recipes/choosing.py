@@ -18,7 +18,7 @@ from .structure import Structure, structure_of
 from .trial import Held, try_program
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """A mesh with roles of its axes, planned."""
 
@@ -81,34 +81,51 @@ def choose(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
     structure: Structure = timed("structure", lambda: structure_of(model, args, kwargs))
     options: dict[str, Any] = {"memory": memory, "optimizer_states": optimizer_states, "device": device,
                                "threads": threads, "gap": gap}
-    graphs = {(): graph}
+    graphs: dict[tuple[str, ...], TracedModel] = {(): graph}
     blocks = repeated_blocks(model)
     if blocks and memory is not None:
         graphs[blocks] = timed("trace", lambda: graph.recomputed(blocks))
-    fixed = _fixed(graph, structure)
+    baselines = known.baselines(graph.document, structure, graph.joint.tied, devices)
     rows: list[Row] = []
     for checkpointed, each in graphs.items():
-        rows += timed("plan", lambda: _swept(each, structure, devices, axes, checkpointed, options))
+        rows += timed("plan", lambda: _swept(each, devices, axes, checkpointed, baselines, options))
     rows.sort(key=lambda row: row.time_us)
     if not any(row.roles for row in rows):
         raise errors.InfeasibleError("no program fits; give more devices or memory")
+    fixed = _fixed(graph, structure)
+    placed = {each["name"]: each.get("placements", {}) for each in baselines}
     passed_over: list[str] = []
-    for row in rows:
-        if not row.roles or row.baseline:
-            continue
+    plans: dict[Row, Any] = {}
+    # A baseline on data axes is what its roles without a name are. Only a row that its plan confirms is tried.
+    waiting = [row for row in rows if row.roles and not (row.baseline and "tensor" not in row.roles)]
+    while waiting:
+        row = waiting.pop(0)
         each = graphs[row.checkpointed]
         try:
-            plan = timed("plan", lambda: operators.plan(
-                each, options={"mesh": list(row.mesh), "roles": list(row.roles), "placements": {"parameters": {
-                    name: ["R" if role == "tensor" else "*" for role in row.roles] for name in fixed}}
-                    if "tensor" in row.roles and fixed else {}}, **options).data)
+            if row not in plans:
+                placements = placed[row.baseline] if row.baseline else _whole(fixed, row.roles)
+                plan = timed("plan", lambda: operators.plan(each, options={
+                    "mesh": list(row.mesh), "roles": list(row.roles), "placements": placements}, **options).data)
+                now = replace(row, answer={**row.answer, **{key: plan[key] for key in row.answer if key in plan
+                                                            and key not in ("mesh", "baseline")}})
+                rows = sorted((now if other is row else other for other in rows), key=lambda other: other.time_us)
+                plans[now] = plan
+                waiting = sorted([now, *waiting], key=lambda other: (other.time_us, other is not now))
+                continue
             recipe, program, held = timed("program", lambda: _program(
-                each, structure, plan, row.checkpointed, model, args, kwargs))
+                each, structure, plans[row], row.checkpointed, model, args, kwargs))
         except (errors.UnsupportedError, errors.InfeasibleError) as error:
             passed_over.append(f"{row.name}: {error}")
             continue
-        return Choice(recipe, program, row, plan, held, tuple(rows), tuple(passed_over), seconds)
+        return Choice(recipe, program, row, plans[row], held, tuple(rows), tuple(passed_over), seconds)
     raise errors.UnsupportedError("no plan has a program: " + "; ".join(passed_over), "model")
+
+
+def _whole(fixed: Sequence[str], roles: Sequence[str]) -> dict[str, Any]:
+    """Placements that leave these parameters whole on a tensor axis."""
+    if "tensor" not in roles or not fixed:
+        return {}
+    return {"parameters": {name: ["R" if role == "tensor" else "*" for role in roles] for name in fixed}}
 
 
 def _fixed(graph: TracedModel, structure: Structure) -> list[str]:
@@ -118,10 +135,9 @@ def _fixed(graph: TracedModel, structure: Structure) -> list[str]:
             if row.get("role") == "parameter" and row["target"] in wanted and len(row["outputs"][0]["shape"]) == 2]
 
 
-def _swept(graph: TracedModel, structure: Structure, devices: int, axes: int, checkpointed: tuple[str, ...],
-           options: Mapping[str, Any]) -> list[Row]:
-    baselines = known.baselines(graph.document, structure, graph.joint.tied, devices)
-    answer = operators.sweep(graph, devices, axes=axes, expressible=True, options={"baselines": baselines}, **options)
+def _swept(graph: TracedModel, devices: int, axes: int, checkpointed: tuple[str, ...],
+           baselines: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> list[Row]:
+    answer = operators.sweep(graph, devices, axes=axes, expressible=True, options={"baselines": list(baselines)}, **options)
     return [Row(tuple(row["mesh"]["shape"]), tuple(row.get("roles", ())), row.get("baseline", ""), checkpointed, row)
             for row in answer.data["meshes"] if row.get("objective_us") is not None]
 

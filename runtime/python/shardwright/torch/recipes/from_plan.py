@@ -118,7 +118,8 @@ class _Styles:
         return "R" if is_sequence and not self.sequence else word
 
     def shape(self, tensor: tuple[int, int]) -> Sequence[int]:
-        return self.nodes[tensor[0]]["outputs"][tensor[1]]["shape"]
+        shape: Sequence[int] = self.nodes[tensor[0]]["outputs"][tensor[1]]["shape"]
+        return shape
 
     def _weights(self, tied: Mapping[str, str]) -> dict[str, dict[str, str]]:
         words = {row["target"]: self.planned[row["name"]]["outputs"][0][self.axis]
@@ -154,7 +155,7 @@ class _Styles:
         return node, output
 
     def module(self, node: int) -> str:
-        return self.nodes[node].get("module", "")
+        return str(self.nodes[node].get("module", ""))
 
     def leaf(self, node: int) -> str:
         """The module with parameters, and without such modules in it, that has the operator; or ""."""

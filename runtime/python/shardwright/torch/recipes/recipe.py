@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, Sequence, Union
 
-# A word ("R", "S1", "S-1"), words by the name of an argument, words of all positional arguments, or a flag.
-Option = Union[str, bool, "dict[str, str]", "tuple[str | None, ...]"]
+# A word ("R", "S1", "S-1"), words by the name of an argument, words of all positional arguments, a
+# flag, or a number.
+Option = Union[str, bool, int, "dict[str, str]", "tuple[str | None, ...]"]
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,9 @@ def structure_of(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[st
     kept: list[Any] = []  # so that identities stay unique
 
     def note(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        tensors = {slot: value for slot, value in [*enumerate(args), *kwargs.items()]
-                   if isinstance(value, torch.Tensor)}
+        given: list[tuple[int | str, Any]] = [*enumerate(args)]
+        given += [*kwargs.items()]
+        tensors = {slot: value for slot, value in given if isinstance(value, torch.Tensor)}
         kept.extend(tensors.values())
         calls.setdefault(path, Call({slot: id(tensor) for slot, tensor in tensors.items()}, len(args)))
 

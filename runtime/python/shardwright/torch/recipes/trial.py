@@ -6,7 +6,7 @@ import math
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
 import torch.distributed
@@ -53,7 +53,7 @@ def _alone(devices: int) -> Iterator[None]:
 class Saved:
     """Counts what a forward saves for the backward, each storage once."""
 
-    def __init__(self, known: Iterator[torch.Tensor]) -> None:
+    def __init__(self, known: Iterable[torch.Tensor]) -> None:
         self.bytes = 0
         self._seen = {self._key(local(tensor)) for tensor in known}
         self._kept: list[Any] = []  # so that no storage is freed, and its place used again
