@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/cli/interrupt.h"
+#include "runtime/cli/machine_limits.h"
 #include "runtime/cli/progress.h"
 #include "runtime/io/file.h"
 #include "runtime/report/text/style.h"
@@ -133,6 +134,7 @@ int respond_with(const OutputArguments& output, ProcessGroup* group,
   const Result<Answer> answer = ask_interruptibly(output, group, interrupt, ask);
   if (!answer.ok()) return fail(answer.error());
   if (!is_first_process()) return answer->outcome;
+  begin_to_write();
   for (const std::string& warning : answer->warnings)
     warn(warning);
   if (const Status page = write_page(output, *answer); !page.ok()) return fail(page.error());

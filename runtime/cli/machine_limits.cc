@@ -1,8 +1,10 @@
 #include "runtime/cli/machine_limits.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -29,6 +31,21 @@ constexpr std::string_view kNoMemory =
 constexpr std::string_view kNoThread =
     "shardwright: no thread can be started: allow more (ulimit -u), or use fewer (--threads 1)\n";
 
+// One thread ends the process, by writing the answer or by saying why there is none. The others
+// wait.
+std::atomic<bool> end_has_begun{false};
+std::atomic<pthread_t> ending_thread{};
+
+// Returns in the thread that ends the process, and never in others.
+void claim_end() noexcept {
+  if (!end_has_begun.exchange(true)) {
+    ending_thread = pthread_self();
+  } else {
+    while (!pthread_equal(ending_thread, pthread_self()))
+      pause();
+  }
+}
+
 // Writes to standard error without allocating. Returns kMachineLimit.
 int say(std::string_view sentence) noexcept {
   while (!sentence.empty()) {
@@ -42,6 +59,7 @@ int say(std::string_view sentence) noexcept {
 // The terminate handler, for exceptions that would leave a noexcept function or a oneTBB thread.
 [[noreturn]] void end_without_unwinding() noexcept {
   if (std::current_exception() == nullptr) std::abort();
+  claim_end();
   int status = kCrashed;
   try {
     throw;
@@ -95,7 +113,10 @@ void prepare_for_limits() {
     std::signal(signal, SIG_IGN);
 }
 
+void begin_to_write() noexcept { claim_end(); }
+
 int fail_of_exception() noexcept {
+  claim_end();
   try {
     throw;
   } catch (const std::bad_alloc&) {

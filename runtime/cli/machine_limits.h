@@ -11,6 +11,10 @@ void check_memory();
 // unfinished files. Precondition: called first, on the only thread.
 void prepare_for_limits();
 
+// The answer is there, and the calling thread writes it: from now on the failure of any other
+// thread, such as one of oneTBB's that has only begun, does not end the process.
+void begin_to_write() noexcept;
+
 // Prints the current exception and returns the exit status. Allocates nothing. Precondition: called
 // in a catch block.
 int fail_of_exception() noexcept;
