@@ -69,8 +69,7 @@ struct LayerBound {
   BoundRule rule = BoundRule::kMean;
 };
 // Returns the best of the mean, the shares and the groups (the first of equal ones, up to
-// rounding). `groups`: the
-// result of best_groups(), or nothing to leave groups out.
+// rounding). `groups`: the result of best_groups(), or nothing to leave groups out.
 LayerBound layer_bound(const ExpertProblem& problem, std::size_t sample, std::size_t layer,
                        const GroupChoice& groups);
 

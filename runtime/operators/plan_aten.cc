@@ -121,6 +121,9 @@ bool is_faster(const AtenPlanResult& a, const AtenPlanResult& b) {
 
 Result<std::vector<AtenPlanResult>> plan_expressible(const AtenGraph& graph,
                                                      const PlanAtenOptions& options) {
+  constexpr double kLeastSeconds =
+      1e-3;  // of a plan after the time limit, which then stops at once
+  const Stopwatch watch;
   std::vector<AtenPlanResult> found;
   std::vector<AxisRoles> all{AxisRoles()};
   for (AxisRoles& roles : expressible_roles(options.mesh.size()))
@@ -128,6 +131,8 @@ Result<std::vector<AtenPlanResult>> plan_expressible(const AtenGraph& graph,
   for (AxisRoles& roles : all) {
     PlanAtenOptions with = options;
     with.roles = roles;
+    if (const std::optional<double>& limit = options.limits.time_limit_s; limit && !found.empty())
+      with.limits.time_limit_s = std::max(kLeastSeconds, *limit - watch.seconds());
     Result<AtenPlanResult> result = plan_with_roles(graph, with);
     if (!result.ok() && result.error().code != ErrorCode::kInfeasible) return result.error();
     found.push_back(result.ok() ? *std::move(result) : AtenPlanResult());

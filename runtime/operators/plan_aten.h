@@ -71,7 +71,8 @@ Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAt
 bool is_faster(const AtenPlanResult& a, const AtenPlanResult& b);
 
 // Plans without roles, then with each of expressible_roles(). All results have the free bound. An
-// infeasible one has no plan. Errors: as plan_aten().
+// infeasible one has no plan. A time limit is for all together, a work limit for each. Errors: as
+// plan_aten().
 Result<std::vector<AtenPlanResult>> plan_expressible(const operators::AtenGraph& graph,
                                                      const PlanAtenOptions& options);
 

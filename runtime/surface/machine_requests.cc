@@ -37,6 +37,7 @@ struct KernelSummary {
 
 struct MachineSummary {
   MachineFile file;
+  std::optional<MachineModel> model;  // of the file
   std::vector<KernelSummary> kernels;
 };
 
@@ -51,8 +52,8 @@ ShapeTime time_of(const MachineModel& machine, const LookupModel& model, const L
 }
 
 Result<MachineSummary> summary_of(MachineFile file) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const MachineModel machine, MachineModel::make(file.spec));
-  MachineSummary summary{std::move(file), {}};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(MachineModel machine, MachineModel::make(file.spec));
+  MachineSummary summary{std::move(file), std::move(machine), {}};
   for (const LookupModel& model : summary.file.spec.lookups) {
     KernelSummary& kernel = summary.kernels.emplace_back(KernelSummary{model, {}});
     // Tables as they are in use: rows, columns, lookups of 4096 bags.
@@ -64,7 +65,7 @@ Result<MachineSummary> summary_of(MachineFile file) {
       call.dim = dim;
       call.bags = 4096;
       call.lookups = lookups;
-      if (model.has_measured(call)) kernel.shapes.push_back(time_of(machine, model, call));
+      if (model.has_measured(call)) kernel.shapes.push_back(time_of(*summary.model, model, call));
     }
   }
   return summary;
@@ -250,7 +251,7 @@ Result<Answer> answer(const MachineFitRequest& request, const Watch& watch) {
   Answer answer = answer_of(summary, summary_report);
   answer.write_json = [summary](const TextSink& sink) { write_machine_file(summary->file, sink); };
   const MachineFile& file = summary->file;
-  const MachineModel model = MachineModel::make(file.spec).value();
+  const MachineModel& model = *summary->model;
   warn_of_unfitted(
       file.lookups, "lookups", machine::kLeastShapes,
       [&](const auto& row) { return model.find(row.kind) != nullptr; }, answer);
@@ -286,30 +287,28 @@ MachineDifference difference_of(const MachineSummary& a, const MachineSummary& b
     return file.spec.name + " (" + file.spec.digest + ")";
   };
   MachineDifference found{name(a.file), name(b.file), {}};
-  const MachineModel first = MachineModel::make(a.file.spec).value();
-  const MachineModel second = MachineModel::make(b.file.spec).value();
   const auto add = [&](const std::string& what, const char* unit, std::optional<double> of_a,
                        std::optional<double> of_b) {
     found.figures.push_back({what, unit, of_a, of_b});
   };
   for (const KernelSummary& kernel : a.kernels) {
-    const LookupModel* const its = second.find(kernel.model.kind);
+    const LookupModel* const its = b.model->find(kernel.model.kind);
     for (const ShapeTime& shape : kernel.shapes) {
       const std::string what = kernel_text(kernel.model) + ", " + shape_text(shape.call);
       ShapeTime other;
-      if (its != nullptr) other = time_of(second, *its, shape.call);
+      if (its != nullptr) other = time_of(*b.model, *its, shape.call);
       add(what + ", forward", "us", shape.forward_us,
           its != nullptr ? std::optional(other.forward_us) : std::nullopt);
       if (shape.backward_us) add(what + ", backward", "us", shape.backward_us, other.backward_us);
     }
   }
   for (const KernelSummary& kernel : b.kernels) {
-    if (first.find(kernel.model.kind) == nullptr && !kernel.shapes.empty())
+    if (a.model->find(kernel.model.kind) == nullptr && !kernel.shapes.empty())
       add(kernel_text(kernel.model) + ", " + shape_text(kernel.shapes[0].call) + ", forward", "us",
           std::nullopt, kernel.shapes[0].forward_us);
   }
   for (const MeasuredCollective& model : a.file.spec.collectives) {
-    const auto* its = second.find(model.operation, model.scope, model.ranks);
+    const auto* its = b.model->find(model.operation, model.scope, model.ranks);
     if (its == nullptr) continue;
     add(collective_text(model) + ", latency", "us", model.latency_us, its->latency_us);
     add(collective_text(model) + ", 1 MB", "us", model.us(1e6), its->us(1e6));

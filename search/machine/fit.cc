@@ -238,6 +238,12 @@ Status check_positive(double value, std::size_t index, std::string_view what) {
   return invalid_input("/" + std::to_string(index), std::string(what) + " must be above 0");
 }
 
+Status check_count(std::size_t count, std::size_t most, std::string_view what) {
+  if (count <= most) return {};
+  return invalid_input("/" + std::to_string(most),
+                       "there may be " + std::to_string(most) + " " + std::string(what));
+}
+
 Status check_measurement(const LookupMeasurement& measured, std::size_t index) {
   const embedding::LookupCall& call = measured.call;
   for (const auto& [name, member] : embedding::kCallSizes) {
@@ -303,6 +309,7 @@ std::vector<std::vector<std::size_t>> grouped(std::span<const Measurement> all, 
 Result<std::vector<LookupModel>> fit_lookups(std::span<const LookupMeasurement> measurements,
                                              const DeviceMemory& memory) {
   std::vector<LookupModel> models;
+  SHARDWRIGHT_RETURN_IF_ERROR(check_count(measurements.size(), kMostMeasurements, "measurements"));
   for (std::size_t i = 0; i < measurements.size(); ++i)
     SHARDWRIGHT_RETURN_IF_ERROR(check_measurement(measurements[i], i));
   for (const auto& group : grouped(measurements, [](const auto& one) { return one.kind; })) {
@@ -369,6 +376,7 @@ MeasuredCollective fit_collective(const std::vector<CollectiveMeasurement>& chos
 
 Result<std::vector<MeasuredCollective>> fit_collectives(
     std::span<const CollectiveMeasurement> measurements) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_count(measurements.size(), kMostCollectives, "measurements"));
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_positive(measurements[i].bytes, i, "bytes"));
     SHARDWRIGHT_RETURN_IF_ERROR(check_positive(measurements[i].us, i, "us"));
@@ -379,6 +387,10 @@ Result<std::vector<MeasuredCollective>> fit_collectives(
   };
   for (const auto& group : grouped(measurements, key)) {
     if (group.size() < kLeastSizes) continue;
+    if (group.size() > kMostSizes) {
+      return invalid_input("/" + std::to_string(group[kMostSizes]),
+                           "one collective may have " + std::to_string(kMostSizes) + " sizes");
+    }
     std::vector<CollectiveMeasurement> chosen;
     for (const std::size_t i : group)
       chosen.push_back(measurements[i]);

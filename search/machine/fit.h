@@ -42,12 +42,14 @@ std::vector<double> fit_nonnegative(std::span<const double> rows, std::span<cons
 // sum of relative errors small: squares are weighted by the inverse of the last round's errors.
 // Kinds of fewer than kLeastShapes shapes get no model. Errors of shapes come from fits without the
 // fold that has them; all measurements of a shape are in one fold. The same measurements give the
-// same fit. Errors: kInvalidInput at "/<index>" for a size or time that is not above 0.
+// same fit. Errors: kInvalidInput at "/<index>" for a size or time that is not above 0, and for
+// more than kMostMeasurements.
 Result<std::vector<embedding::LookupModel>> fit_lookups(
     std::span<const LookupMeasurement> measurements, const embedding::DeviceMemory& memory);
 
 // Fits one model for each operation, scope and number of ranks. The knee is one of the measured
-// sizes. Collectives of fewer than kLeastSizes sizes get no model. Errors: as fit_lookups().
+// sizes. Collectives of fewer than kLeastSizes sizes get no model. Errors: as fit_lookups(), and
+// kInvalidInput for more than kMostCollectives, or more than kMostSizes of one. O(sizes^3) time.
 Result<std::vector<embedding::MeasuredCollective>> fit_collectives(
     std::span<const CollectiveMeasurement> measurements);
 
@@ -55,5 +57,9 @@ Result<std::vector<embedding::MeasuredCollective>> fit_collectives(
 inline constexpr std::size_t kFolds = 5;
 inline constexpr std::size_t kLeastShapes = 2 * kFolds;
 inline constexpr std::size_t kLeastSizes = 5;  // a latency, two rates and a knee, and one to check
+// Far above what measuring gives; a fit hears no stop and ends within seconds.
+inline constexpr std::size_t kMostMeasurements = 20'000;
+inline constexpr std::size_t kMostCollectives = 1024;
+inline constexpr std::size_t kMostSizes = 128;
 
 }  // namespace shardwright::machine

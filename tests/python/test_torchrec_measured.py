@@ -147,9 +147,14 @@ class Measuring(unittest.TestCase):
                  "constraints": {}}
         with self.assertRaisesRegex(shardwright.InvalidInputError, "has no option"):
             replay.replay(other, plan, device="cpu")
-        with mock.patch.object(replay, "_free_bytes", return_value=1000), self.assertRaisesRegex(
+        with mock.patch.object(replay, "memory_bytes", return_value=1000), self.assertRaisesRegex(
                 shardwright.InvalidInputError, "scale_rows"):
             replay.replay(PROBLEM, plan, device="cpu")
+        adam = lookups.Kind(optimizer="adam")
+        self.assertFalse(adam.runs_on(CPU))
+        shard = replay.Shard("t", "m", "table_wise", 0, adam, lookups.Lookup(10, 4, 10), 1, 0.0, 0.0)
+        with self.assertRaisesRegex(shardwright.InvalidInputError, "fused FP32 adam does not run on cpu"):
+            replay.run_call([shard], CPU, lambda: None, replay.call_times(None), 1)
 
     def test_a_file_of_another_machine_is_not_mixed(self):
         other = {**self.document, "machine": {**self.document["machine"], "device_name": "another"}}

@@ -192,10 +192,12 @@ double MeasuredCollective::us(double size) const {
 }
 
 const LookupModel* MachineModel::find(const LookupKind& kind) const {
+  const auto kernel = [](const LookupKind& own) {
+    return std::tuple(own.kernel, own.data_type, own.weighted, own.pooled);
+  };
   for (const LookupModel& model : spec_.lookups) {
-    LookupKind wanted = kind;
-    if (wanted.optimizer.empty()) wanted.optimizer = model.kind.optimizer;
-    if (model.kind == wanted) return &model;
+    const bool has_optimizer = kind.optimizer.empty() || kind.optimizer == model.kind.optimizer;
+    if (has_optimizer && kernel(model.kind) == kernel(kind)) return &model;
   }
   return nullptr;
 }

@@ -217,16 +217,21 @@ Result<std::vector<double>> read_line(std::string_view row, std::size_t line) {
 }
 
 // Reads SGLang's record: a layer, an expert and a count per line. Counts of several ranks add up.
-Status take_count(const std::vector<double>& row, std::size_t line,
+// `width`: the most experts of a layer so far. Few lines must not ask for much memory.
+Status take_count(const std::vector<double>& row, std::size_t line, std::size_t& width,
                   std::vector<std::vector<double>>& counts) {
-  constexpr double kMost = 1 << 20;
+  constexpr double kMostIndex = 1 << 20;
+  constexpr std::size_t kMostNumbers = std::size_t{1} << 26;
   const auto is_index = [&](double value) {
-    return value >= 0 && value < kMost && value == std::floor(value);
+    return value >= 0 && value < kMostIndex && value == std::floor(value);
   };
   if (row.size() != 3 || !is_index(row[0]) || !is_index(row[1]))
     return csv_error(line, "must have a layer, an expert and a count");
   const auto layer = static_cast<std::size_t>(row[0]);
   const auto expert = static_cast<std::size_t>(row[1]);
+  width = std::max(width, expert + 1);
+  if (std::max(counts.size(), layer + 1) > kMostNumbers / width)
+    return csv_error(line, "layers times experts may be 2^26");
   if (counts.size() <= layer) counts.resize(layer + 1);
   if (counts[layer].size() <= expert) counts[layer].resize(expert + 1);
   counts[layer][expert] += row[2];
@@ -236,7 +241,6 @@ Status take_count(const std::vector<double>& row, std::size_t line,
 // Reads a line per layer, or SGLang's record. Lines from # on are comments.
 Result<ExpertsDocument> read_csv(std::string_view text) {
   constexpr std::string_view kRecord = "layer_id,expert_id,count";
-  constexpr std::size_t kMostNumbers = std::size_t{1} << 26;
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark)
     text.remove_prefix(kByteOrderMark.size());
@@ -261,7 +265,7 @@ Result<ExpertsDocument> read_csv(std::string_view text) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(std::vector<double> numbers, read_line(row, line));
     if (numbers.empty()) continue;
     if (is_record) {
-      SHARDWRIGHT_RETURN_IF_ERROR(take_count(numbers, line, rows));
+      SHARDWRIGHT_RETURN_IF_ERROR(take_count(numbers, line, spec.num_experts, rows));
       continue;
     }
     if (!rows.empty() && numbers.size() != rows[0].size()) {
@@ -273,8 +277,6 @@ Result<ExpertsDocument> read_csv(std::string_view text) {
   spec.num_layers = rows.size();
   for (const std::vector<double>& row : rows)
     spec.num_experts = std::max(spec.num_experts, row.size());
-  if (is_record && spec.num_layers > kMostNumbers / std::max<std::size_t>(1, spec.num_experts))
-    return invalid_input("", "layers times experts may be 2^26");
   for (std::vector<double>& row : rows) {
     row.resize(spec.num_experts);
     spec.loads.insert(spec.loads.end(), row.begin(), row.end());

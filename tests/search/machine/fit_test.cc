@@ -182,6 +182,23 @@ TEST_CASE("fit: a time that is no time is refused with its row") {
   CHECK(models.error().to_string() == "/7: forward_us must be above 0");
 }
 
+TEST_CASE("fit: more measurements than a fit takes seconds for are refused") {
+  std::vector<CollectiveMeasurement> rows;
+  for (std::size_t i = 0; i <= kMostSizes; ++i) {
+    CollectiveMeasurement& row = rows.emplace_back();
+    row.ranks = 8;
+    row.bytes = static_cast<double>(1024 * (i + 1));
+    row.us = 30;
+  }
+  const auto error_of = [&] { return fit_collectives(rows).error().to_string(); };
+  CHECK(error_of() == "/128: one collective may have 128 sizes");
+  rows.resize(kMostCollectives + 1, rows[0]);
+  CHECK(error_of() == "/1024: there may be 1024 measurements");
+  const std::vector<LookupMeasurement> lookups(kMostMeasurements + 1);
+  CHECK(fit_lookups(lookups, kMemory).error().to_string() ==
+        "/20000: there may be 20000 measurements");
+}
+
 TEST_CASE("fit: latency, knee and bandwidths of a collective") {
   std::vector<CollectiveMeasurement> rows;
   for (double bytes = 1024; bytes <= 1 << 28; bytes *= 4) {

@@ -97,15 +97,19 @@ def _processor_name() -> str:
         return platform.processor() or platform.machine()
 
 
+def memory_bytes(device: torch.device, *, free: bool = False) -> int:
+    """Bytes of the device's memory, or of what is free of it."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0 if free else 1])
+    lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+    amounts = dict(line.split(":", 1) for line in lines)
+    return int(amounts["MemAvailable" if free else "MemTotal"].split()[0]) << 10
+
+
 def machine_facts(device: torch.device, name: str, versions: dict[str, str]) -> dict[str, Any]:
     """The member `machine` of a file of measured costs."""
-    if device.type == "cuda":
-        properties = torch.cuda.get_device_properties(device)
-        device_name, memory = properties.name, int(properties.total_memory)
-    else:
-        pages = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        device_name, memory = _processor_name(), int(pages["MemTotal"].split()[0]) << 10
+    device_name = torch.cuda.get_device_properties(device).name if device.type == "cuda" else _processor_name()
     return {"format": 1, "name": name or device_name, "device": device.type, "device_name": device_name,
-            "memory": memory, "threads": torch.get_num_threads() if device.type == "cpu" else 1,
+            "memory": memory_bytes(device), "threads": torch.get_num_threads() if device.type == "cpu" else 1,
             "versions": {"torch": torch.__version__, **versions}, "date": date.today().isoformat(),
             "caches": cache_sizes(device)}

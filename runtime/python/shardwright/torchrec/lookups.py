@@ -18,6 +18,7 @@ from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
 from ..torch.timing import Flush, Timed, once_us, timed
 
 ROW_WISE_ADAGRAD = EmbOptimType.EXACT_ROWWISE_ADAGRAD.value
+_OPTIMIZERS_ON_CPU = (ROW_WISE_ADAGRAD, EmbOptimType.EXACT_ADAGRAD.value, EmbOptimType.EXACT_SGD.value)
 _LOCATIONS = {"fused": EmbeddingLocation.DEVICE, "fused_uvm": EmbeddingLocation.MANAGED,
               "fused_uvm_caching": EmbeddingLocation.MANAGED_CACHING}
 _HASH = 2654435761  # spreads popular rows over a table
@@ -37,11 +38,11 @@ class Kind:
     load_factor: float | None = None  # of fused_uvm_caching
 
     def runs_on(self, device: torch.device) -> bool:
-        """FBGEMM has no cache on a CPU, trains no INT8 there, and needs the optimizer to be one that it has."""
-        if self.kernel == "quant":
+        """FBGEMM has no cache on a CPU, trains no INT8 there, and has fewer optimizers."""
+        if self.kernel == "quant" or device.type == "cuda":
             return True
-        floats = self.data_type in ("FP32", "FP16")
-        return floats if device.type == "cpu" and self.kernel in ("fused", "dense") else device.type == "cuda"
+        return (self.kernel in ("fused", "dense") and self.data_type in ("FP32", "FP16")
+                and self.optimizer in ("", *_OPTIMIZERS_ON_CPU))
 
 
 @dataclass(frozen=True)

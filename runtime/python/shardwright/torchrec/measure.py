@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 
 from .. import __version__, errors
-from ..answer import ask
+from ..machine import fit as fit_machine
 from ..torch.timing import Flush, default_device, keep_memory, machine_facts, timed
 from .collectives import measure_collectives, process_group
 from .lookups import ROW_WISE_ADAGRAD, Call, Kind, Lookup
@@ -144,12 +144,6 @@ def kinds_for(device: torch.device, kernels: Sequence[str] | None = None,
 Fit = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def fitted(document: dict[str, Any]) -> dict[str, Any]:
-    """The file with the models that the library fits to its measurements."""
-    found: dict[str, Any] = ask("machine fit", {"measurements": document}).data
-    return found
-
-
 class Lookups:
     """Measures calls of every kind until the fits improve no more or the time is over."""
 
@@ -238,7 +232,7 @@ def measure(path: str | os.PathLike[str] | None = None, *, device: str | torch.d
             lookups = Lookups(kinds_for(where) if kinds is None else kinds, where, grid or grid_for(where), seed=seed, runs=runs)
 
             def fit(rows: list[list[Any]]) -> dict[str, Any]:
-                return fitted({"machine": facts, "embedding": _embedding(rows)})
+                return fit_machine({"machine": facts, "embedding": _embedding(rows)}).data
 
             lookups.run(begin + time_limit, fit)
             document["embedding"] = _embedding(lookups.rows)
@@ -247,7 +241,7 @@ def measure(path: str | os.PathLike[str] | None = None, *, device: str | torch.d
             document["collectives"] = {"measurements": measure_collectives(group, where)}
         if group.rank == 0:
             facts["seconds"] = round(time.monotonic() - begin, 1)
-            document = fitted(document)
+            document = fit_machine(document).data
             if path is not None:
                 Path(path).write_text(json.dumps(document), encoding="utf-8")
     return document

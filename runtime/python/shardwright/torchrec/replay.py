@@ -18,7 +18,7 @@ import torch
 
 from .. import errors
 from ..answer import ask
-from ..torch.timing import Flush, default_device, keep_memory, machine_facts
+from ..torch.timing import Flush, default_device, keep_memory, machine_facts, memory_bytes
 from .lookups import ROW_WISE_ADAGRAD, Call, CallTimes, Kind, Lookup
 from .replay_page import page
 
@@ -172,11 +172,7 @@ def replay(problem: Any, plan: Any, *, machine: str | None = None, ranks: Sequen
     alone: dict[tuple[Any, ...], dict[str, Any]] = {}
     for rank in chosen:
         own = [shard for shard in shards if shard.rank == rank]
-        calls: dict[tuple[Any, ...], list[Shard]] = {}
-        for shard in own:
-            calls.setdefault(shard.group(), []).append(shard)
-        answer["ranks"].append({"rank": rank, "calls": len(calls), **_sum(
-            run_call(members, where, flush, fixed, runs) for members in calls.values())})
+        answer["ranks"].append({"rank": rank, **run_calls(own, where, flush, fixed, runs)})
         for shard in own if tables else ():
             same = (*shard.group()[2:], shard.lookup)  # equal shards take equal times
             if same not in alone:
@@ -191,6 +187,17 @@ def replay(problem: Any, plan: Any, *, machine: str | None = None, ranks: Sequen
     return answer
 
 
+def run_calls(shards: Sequence[Shard], device: torch.device, flush: Flush,
+              fixed: Callable[[Kind], tuple[float, float]], runs: int) -> dict[str, Any]:
+    """The number of calls that shards of one rank make, and their predicted and measured times in ms together. Raises
+    as run_call().
+    """
+    calls: dict[tuple[Any, ...], list[Shard]] = {}
+    for shard in shards:
+        calls.setdefault(shard.group(), []).append(shard)
+    return {"calls": len(calls), **_sum(run_call(own, device, flush, fixed, runs) for own in calls.values())}
+
+
 def run_call(shards: Sequence[Shard], device: torch.device, flush: Flush,
              fixed: Callable[[Kind], tuple[float, float]], runs: int) -> dict[str, Any]:
     """Predicted and measured times in ms of the one call of shards whose groups are equal. Raises InvalidInputError for
@@ -198,8 +205,8 @@ def run_call(shards: Sequence[Shard], device: torch.device, flush: Flush,
     """
     kind, wanted = shards[0].kind, sum(shard.num_bytes() for shard in shards)
     if not kind.runs_on(device):
-        raise errors.InvalidInputError(f"the kernel {kind.kernel} of {kind.data_type} does not run on {device}", "plan")
-    if wanted > (free := _free_bytes(torch.device("cpu") if "uvm" in kind.kernel else device)):
+        raise errors.InvalidInputError(f"{' '.join(filter(None, (kind.kernel, kind.data_type, kind.optimizer)))} does not run on {device}", "plan")
+    if wanted > (free := memory_bytes(torch.device("cpu") if "uvm" in kind.kernel else device, free=True)):
         raise errors.InvalidInputError(f"a call needs {wanted >> 20} MiB, but {free >> 20} MiB are free; "
                                        f"try {0.8 * free / wanted:.2g}", "scale_rows")
     times: CallTimes = Call(kind, [shard.lookup for shard in shards], shards[0].bags, device).measure(flush, runs=runs)
@@ -222,13 +229,6 @@ def _sum(calls: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def _with_sums(times: dict[str, Any]) -> dict[str, Any]:
     predicted, measured = (times["forward_ms"][side] + times["backward_ms"][side] for side in (0, 1))
     return {**times, "predicted_ms": predicted, "measured_ms": measured}
-
-
-def _free_bytes(device: torch.device) -> int:
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
-    lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
-    return int(lines["MemAvailable"].split()[0]) << 10
 
 
 def error_figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -10,15 +10,13 @@ from ... import errors
 from .recipe import Axis, Blocks, Option, Recipe, Style, with_patterns
 from .structure import Structure
 
-_NAMES = {"replicate": "replicate", "shard": "shard", "tensor": "tensor"}
-_Tensor = "tuple[int, int]"  # the node that makes it, and which of its outputs it is
 
 
 @dataclass(frozen=True)
 class _Edge:
     """A tensor of the forward, read by an operator."""
 
-    source: tuple[int, int]
+    source: tuple[int, int]  # the node that makes it, and which of its outputs it is
     reader: int
     taken: str  # the word of the tensor axis
 
@@ -37,7 +35,7 @@ def recipe_of(document: Mapping[str, Any], tied: Mapping[str, str], plan: Mappin
     roles = list(plan.get("roles") or ["tensor"] * len(plan["mesh"]["shape"]))
     if "free" in roles:
         raise errors.UnsupportedError("places tensors freely; plan with roles or `expressible`", "plan")
-    axes = [Axis(_NAMES[role], size, role) for role, size in zip(roles, plan["mesh"]["shape"])]
+    axes = [Axis(role, size, role) for role, size in zip(roles, plan["mesh"]["shape"])]
     styles: dict[str, Style] = {}
     loss_parallel = False
     if "tensor" in roles:

@@ -13,8 +13,6 @@ from ..tracing.joint import tracing_modes, without_weights
 from ..tracing.rewriting.recompute import repeated_blocks
 from .recipe import Blocks
 
-Slot = "int | str"  # of a call: the position of an argument, or its name
-
 
 @dataclass(frozen=True)
 class Call:
