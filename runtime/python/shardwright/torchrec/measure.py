@@ -232,7 +232,8 @@ def measure(path: str | os.PathLike[str] | None = None, *, device: str | torch.d
             lookups = Lookups(kinds_for(where) if kinds is None else kinds, where, grid or grid_for(where), seed=seed, runs=runs)
 
             def fit(rows: list[list[Any]]) -> dict[str, Any]:
-                return fit_machine({"machine": facts, "embedding": _embedding(rows)}).data
+                found: dict[str, Any] = fit_machine({"machine": facts, "embedding": _embedding(rows)}).data
+                return found
 
             lookups.run(begin + time_limit, fit)
             document["embedding"] = _embedding(lookups.rows)
