@@ -66,6 +66,9 @@ struct AxisEntry {
   // For operators that split or join a dimension. If not 0, the product of the sizes of all mesh
   // axes that use this entry must divide this number.
   std::int64_t divides = 0;
+  // Each device runs the operator on its part of the batch, such as a sort of its own rows. The
+  // results are not parts of the whole result, so this entry is for the data axes of programs.
+  bool by_part = false;
 
   friend bool operator==(const AxisEntry&, const AxisEntry&) = default;
 };

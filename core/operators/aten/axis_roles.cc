@@ -1,5 +1,6 @@
 #include "core/operators/aten/axis_roles.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ constexpr std::uint8_t kForGradients = 2;  // only gradients of parameters need 
 constexpr std::uint8_t kBorder = 4;        // passes from one module to another
 constexpr std::uint8_t kElement = 8;       // has one element
 constexpr std::uint8_t kLeaves = 16;       // passes from one module to another in the forward
+constexpr std::uint8_t kMeetsBias = 32;  // all other inputs of its forward operator are parameters
 
 bool has(std::uint8_t kind, std::uint8_t bit) { return (kind & bit) != 0; }
 
@@ -35,7 +37,7 @@ bool may_move_between_modules(std::uint8_t kind, const AxisPlacement& source,
   if (has(kind, kElement)) return true;
   if (has(kind, kOfParameters)) return false;
   if (has(kind, kForGradients) && source.is_partial() && target.is_replicate()) return true;
-  return has(kind, kBorder);
+  return has(kind, kBorder) || (has(kind, kMeetsBias) && source.is_partial());
 }
 
 // By node: neither a parameter nor a tangent nor computed from one.
@@ -89,6 +91,7 @@ RoleRules::RoleRules(const AtenGraph& graph, redistribution::MeshShape mesh, Axi
       bits |= kBorder;
     if (consumer < graph.size() && has(bits, kBorder) && !graph[consumer].backward) bits |= kLeaves;
     if (redistribution::num_elements(graph.tensor(ref).shape) == 1) bits |= kElement;
+    if (meets_bias(consumer, ref)) bits |= kMeetsBias;
     return bits;
   };
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
@@ -98,6 +101,14 @@ RoleRules::RoleRules(const AtenGraph& graph, redistribution::MeshShape mesh, Axi
   }
   for (const AtenOutput& output : graph.outputs())
     kinds_.push_back({kind(static_cast<std::uint32_t>(kinds_.size()), output.value)});
+}
+
+bool RoleRules::meets_bias(std::uint32_t consumer, const TensorRef& ref) const {
+  if (consumer >= graph_->size() || (*graph_)[consumer].backward) return false;
+  const std::vector<TensorRef>& inputs = (*graph_)[consumer].inputs;
+  return inputs.size() > 1 && std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& each) {
+           return each == ref || of_parameters_[each.node] != 0;
+         });
 }
 
 bool RoleRules::has_batch(const AtenTensor& tensor) const {
@@ -133,13 +144,12 @@ bool RoleRules::may_hold(std::uint32_t node, std::size_t axis,
   const AtenNode& holder = (*graph_)[node];
   if (!holder.outputs[0]) return true;
   const AtenTensor& tensor = *holder.outputs[0];
-  const bool is_data = roles_[axis] != AxisRole::kTensor;
   if (holder.role == AtenRole::kBuffer) return placement.is_replicate();
   if (holder.role != AtenRole::kParameter) {
-    if (!is_data) return holder.role == AtenRole::kTangent || placement.is_replicate();
+    if (!is_data(axis)) return holder.role == AtenRole::kTangent || placement.is_replicate();
     return has_batch(tensor) ? placement == AxisPlacement::shard(0) : placement.is_replicate();
   }
-  if (!is_data) return placement.is_replicate() || may_split(holder, placement.dim);
+  if (!is_data(axis)) return placement.is_replicate() || may_split(holder, placement.dim);
   if (roles_[axis] == AxisRole::kReplicate) return placement.is_replicate();
   if (placement.is_shard()) return may_shard(tensor, placement.dim, mesh_[axis]);
   for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
@@ -149,7 +159,9 @@ bool RoleRules::may_hold(std::uint32_t node, std::size_t axis,
 }
 
 bool RoleRules::may_run(std::uint32_t node, std::size_t axis, const AxisEntry& entry) const {
-  if (is_free(axis) || mesh_[axis] == 1 || roles_[axis] != AxisRole::kTensor) return true;
+  if (mesh_[axis] == 1) return true;
+  if (entry.by_part && !is_data(axis)) return false;
+  if (is_free(axis) || is_data(axis)) return true;
   const AtenNode& runs = (*graph_)[node];
   const auto may_have = [&](const MaybeAxisPlacement& placement, const TensorRef& ref) {
     if (!placement || placement->is_replicate() || of_parameters_[ref.node] != 0) return true;

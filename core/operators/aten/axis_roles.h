@@ -20,6 +20,10 @@ enum class AxisRole : std::uint8_t {
   kTensor,     // tensor parallelism: parameters stay; other tensors move between modules only
 };
 
+constexpr bool is_data_axis(AxisRole role) {
+  return role == AxisRole::kReplicate || role == AxisRole::kShard;
+}
+
 std::span<const std::string_view> names_of(AxisRole);
 constexpr std::string_view what_of(AxisRole) { return "role"; }
 
@@ -45,7 +49,8 @@ std::vector<AxisRoles> expressible_roles(std::size_t axes);
 // parameters alone stay. Gradients of parameters may be reduced. Single elements move as they like,
 // and other tensors where producer and consumer belong to different modules. The batch is whole,
 // since its part would have a loss of its own, and so is what depends on no parameter (masks,
-// positions). Partial values are reduced where they leave a module, as by RowwiseParallel.
+// positions). Partial values are reduced where they leave a module, as by RowwiseParallel, or
+// before the module adds its bias, which comes to the same.
 //
 // Thread safety: const members may be called from any thread.
 class RoleRules {
@@ -55,6 +60,7 @@ class RoleRules {
 
   const AxisRoles& roles() const { return roles_; }
   bool is_free(std::size_t axis) const { return roles_.empty() || roles_[axis] == AxisRole::kFree; }
+  bool is_data(std::size_t axis) const { return !is_free(axis) && is_data_axis(roles_[axis]); }
 
   // Returns whether a placeholder may have this placement along an axis.
   bool may_hold(std::uint32_t node, std::size_t axis,
@@ -70,9 +76,10 @@ class RoleRules {
   // The kind of a use of a tensor, below kNumKinds. 0 for all if every axis is free.
   std::uint8_t kind_of(const TakenTensor& taken) const;
 
-  static constexpr std::size_t kNumKinds = 32;
+  static constexpr std::size_t kNumKinds = 64;
 
  private:
+  bool meets_bias(std::uint32_t consumer, const TensorRef& ref) const;
   bool has_batch(const AtenTensor& tensor) const;
   bool may_shard(const AtenTensor& parameter, std::size_t dim, std::int64_t parts) const;
   bool may_split(const AtenNode& parameter, std::size_t dim) const;

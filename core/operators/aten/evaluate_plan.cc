@@ -95,6 +95,10 @@ class Evaluator {
                                  sentence);
   }
 
+  bool is_data(std::size_t axis) const {
+    return !plan_.roles.empty() && is_data_axis(plan_.roles[axis]);
+  }
+
   // Every mesh axis of several devices must match an entry of the rule. The devices of all axes
   // that match an entry must divide AxisEntry::divides.
   void check_rule(std::uint32_t n) {
@@ -104,6 +108,7 @@ class Evaluator {
       if (plan_.mesh[axis] == 1) continue;
       const auto entry =
           std::find_if(entries.begin(), entries.end(), [&](const AxisEntry& candidate) {
+            if (candidate.by_part && !is_data(axis)) return false;
             return matches(candidate.outputs, plan_.nodes[n].outputs, axis) &&
                    matches(candidate.inputs, plan_.nodes[n].inputs, axis);
           });

@@ -87,7 +87,9 @@ static void describe(JsonMembers& members, AxisEntry& entry) {
       .required_with("inputs", list_into(entry.inputs, read_axis_word), words_shape)
       .optional("divides", entry.divides,
                 "What the number of devices along all axes with this strategy must divide.")
-      .from(1);
+      .from(1)
+      .optional("by_part", entry.by_part,
+                "For data axes only: every device runs the operator on its part of the batch.");
 }
 
 static Status read_entry(JsonValue value, AxisEntry& out) {

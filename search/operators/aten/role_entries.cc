@@ -1,5 +1,6 @@
 #include "search/operators/aten/role_entries.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
@@ -180,6 +181,14 @@ class AxisEntries {
   bool is_changed_ = false;
 };
 
+bool has_entries_by_part(const AtenGraph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const AtenNode& node) {
+    const std::vector<AxisEntry>& entries = graph.rule_of(node).entries;
+    return std::any_of(entries.begin(), entries.end(),
+                       [](const AxisEntry& entry) { return entry.by_part; });
+  });
+}
+
 }  // namespace
 
 RoleEntries::RoleEntries(const AtenGraph& graph, const redistribution::MeshShape& mesh,
@@ -187,12 +196,11 @@ RoleEntries::RoleEntries(const AtenGraph& graph, const redistribution::MeshShape
   const std::size_t variables = graph.size() + graph.outputs().size();
   lists_.emplace_back();
   number_.assign(variables, 0);
-  if (rules.roles().empty()) return;
+  if (rules.roles().empty() && !has_entries_by_part(graph)) return;
   std::vector<std::vector<std::vector<std::uint32_t>>> lists(variables);
   for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
     AxisEntries entries(graph, rules, axis);
-    const bool is_data = !rules.is_free(axis) && rules.roles()[axis] != AxisRole::kTensor;
-    if (is_data && mesh[axis] > 1) entries.propagate();
+    if (rules.is_data(axis) && mesh[axis] > 1) entries.propagate();
     for (std::size_t v = 0; v < variables; ++v)
       lists[v].push_back(entries.of(v));
   }

@@ -1,8 +1,8 @@
 """Programs for models of the transformers package, and what three steps of training under them give."""
 
+import contextlib
 import copy
 import functools
-import math
 import warnings
 
 import torch
@@ -14,6 +14,7 @@ from torch.distributed.tensor.parallel import loss_parallel
 from shardwright import operators
 from shardwright.torch import trace
 from shardwright.torch.recipes import from_plan, fsdp2, known, structure
+from shardwright.torch.recipes.held import predicted
 from shardwright.torch.recipes.trial import Saved, bytes_of
 from shardwright.torch.tracing.rewriting.recompute import repeated_blocks
 
@@ -41,7 +42,7 @@ class Case:
         self.recipe = from_plan.recipe_of(traced.document, traced.joint.tied, self.plan, known_of,
                                           checkpointed=blocks)
         self.text = fsdp2.program_of(self.recipe)
-        self.planned_bytes = planned_bytes(traced.document, self.plan)
+        self.predicted = predicted(traced.document, self.plan)
 
 
 def _plan(traced, known_of, mesh, roles, divided):
@@ -58,20 +59,6 @@ def _plan(traced, known_of, mesh, roles, divided):
     return operators.plan(traced.document, options=options).data
 
 
-def planned_bytes(document, plan):
-    """Of the parameters on the first rank, by the placements that the plan has."""
-    placed = {row["name"]: row["outputs"][0] for row in plan["nodes"]}
-    total = 0
-    for row in document["nodes"]:
-        if row.get("role") == "parameter":
-            extents = list(row["outputs"][0]["shape"])
-            for size, word in zip(plan["mesh"]["shape"], placed[row["name"]]):
-                if word.startswith("S"):
-                    extents[int(word[1:])] = -(-extents[int(word[1:])] // size)
-            total += math.prod(extents) * getattr(torch, row["outputs"][0]["dtype"]).itemsize
-    return total
-
-
 def alone(name):
     """Loss and gradients of every step, in this process."""
     model, arguments, _, _ = traced_model(name)
@@ -84,21 +71,18 @@ def _train(model, arguments, parallel_loss, mean):
     steps = []
     for _ in range(STEPS):
         saved = Saved([*model.parameters(), *model.buffers(), *arguments.values()])
-        with torch.autograd.graph.saved_tensors_hooks(saved.count, lambda tensor: tensor):
-            if parallel_loss:
-                with loss_parallel():
-                    loss = model(**arguments).loss
-                    loss.backward()
-            else:
+        with loss_parallel() if parallel_loss else contextlib.nullcontext():
+            with saved.watching(model):
                 loss = model(**arguments).loss
-                loss.backward()
+            activations = saved.bytes(model.parameters())
+            loss.backward()
         found = {f"gradient of {_plain(name)}": whole(tensor.grad).clone()
                  for name, tensor in model.named_parameters() if tensor.grad is not None}
         steps.append({"loss": mean(whole(loss.detach())), **found})
         optimizer.step()
         held = [bytes_of(iter(model.parameters())), bytes_of(each.grad for each in model.parameters()),
                 bytes_of(tensor for state in optimizer.state.values() for name, tensor in state.items()
-                         if name != "step"), saved.bytes]
+                         if name != "step"), activations]
         optimizer.zero_grad()
     return steps, held
 

@@ -13,9 +13,10 @@ from ..tracing.document import TracedModel, trace
 from ..tracing.rewriting.recompute import repeated_blocks
 from . import fsdp2, known
 from .from_plan import recipe_of
+from .held import Held, predicted
 from .recipe import Recipe
 from .structure import Structure, structure_of
-from .trial import Held, try_program
+from .trial import try_program
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,8 @@ class Choice:
     program: str
     row: Row
     plan: Mapping[str, Any]
-    held: Held
+    held: Held  # by a run of the program without values
+    predicted: Held  # by the plan
     rows: tuple[Row, ...]  # by time
     passed_over: tuple[str, ...]  # sentences
     seconds: Mapping[str, float]
@@ -117,7 +119,8 @@ def choose(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
         except (errors.UnsupportedError, errors.InfeasibleError) as error:
             passed_over.append(f"{row.name}: {error}")
             continue
-        return Choice(recipe, program, row, plans[row], held, tuple(rows), tuple(passed_over), seconds)
+        return Choice(recipe, program, row, plans[row], held,
+                      predicted(each.document, plans[row]), tuple(rows), tuple(passed_over), seconds)
     raise errors.UnsupportedError("no plan has a program: " + "; ".join(passed_over), "model")
 
 

@@ -14,6 +14,7 @@ from ... import errors
 from ..measure import made_model
 from . import hugging_face, torchtitan
 from .choosing import Choice, Row, choose
+from .held import Held
 
 _EPILOG = """\
 MODEL is hf:CONFIG, a config.json of the package transformers, or MODULE:FUNCTION, a function that
@@ -97,10 +98,15 @@ def report_of(choice: Choice) -> str:
     if choice.baselines:
         lines += _advantage(choice.row, choice.baselines[0])
     lines += [f"Passed over: {sentence}" for sentence in choice.passed_over]
-    lines.append("A run of the program without values: the first rank holds "
-                 f"{choice.held.parameters / _GIB:.2f} GiB of parameters.")
+    lines.append(f"The first rank holds {_held_of(choice.predicted)}; a run of the program without values, "
+                 f"{_held_of(choice.held)}.")
     lines.append("Seconds: " + ", ".join(f"{name} {value:.1f}" for name, value in choice.seconds.items()) + ".")
     return "\n".join(lines)
+
+
+def _held_of(held: Held) -> str:
+    return (f"{held.parameters / _GIB:.2f} GiB of parameters, {held.gradients / _GIB:.2f} of gradients and "
+            f"{held.activations / _GIB:.2f} of activations")
 
 
 def _advantage(best: Row, other: Row) -> list[str]:

@@ -29,19 +29,24 @@ def tensor_parallel(document: Mapping[str, Any], structure: Structure, tied: Map
         found[f"{path}.weight"] = word
         if word == "S0" and getattr(structure.model.get_submodule(path), "bias", None) is not None:
             found[f"{path}.bias"] = "S0"
-    found.update(_vocabulary(structure, leaves))
+    found.update(_vocabulary(structure, leaves, tied))
     return {tied.get(name, name): word for name, word in found.items()}
 
 
-def _vocabulary(structure: Structure, leaves: _Leaves) -> Iterator[tuple[str, str]]:
-    """Tables and heads with the extent of the vocabulary."""
+def _vocabulary(structure: Structure, leaves: _Leaves, tied: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Tables and heads with the extent of the vocabulary. The planner divides a bias with the weight of its
+    module by their names, so a head whose bias is another module's stays whole with its table.
+    """
     size = getattr(getattr(structure.model, "config", None), "vocab_size", None)
+    kept = {tied.get(f"{path}.weight", f"{path}.weight") for path, _ in structure.model.named_modules()
+            if f"{path}.bias" in tied}
     for path, module in structure.model.named_modules():
         kind, weight = structure.kind(path), getattr(module, "weight", None)
-        if weight is None or weight.shape[0] != size:
+        name = f"{path}.weight"
+        if weight is None or weight.shape[0] != size or tied.get(name, name) in kept:
             continue
         if kind == "embedding" or (kind == "linear" and leaves.is_head(path)):
-            yield f"{path}.weight", "S0"
+            yield name, "S0"
             if getattr(module, "bias", None) is not None:
                 yield f"{path}.bias", "S0"
 

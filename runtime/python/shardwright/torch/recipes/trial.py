@@ -5,28 +5,20 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
 import torch.distributed
 import torch.utils._pytree as pytree
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import CheckpointWrapper
 from torch.distributed.tensor import DTensor
 
 from ... import errors
 from ..tracing.joint import without_weights
+from .held import Held
 from .recipe import Recipe
 from .structure import fake_arguments
-
-
-@dataclass(frozen=True)
-class Held:
-    """Bytes that the first rank holds under a program."""
-
-    parameters: int
-    gradients: int
-    saved: int  # for the backward, when the forward ends; parameters and inputs are not counted
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
@@ -51,24 +43,44 @@ def _alone(devices: int) -> Iterator[None]:
 
 
 class Saved:
-    """Counts what a forward saves for the backward, each storage once."""
+    """What a forward saves for the backward, each storage once. `known` holds what is not counted."""
 
     def __init__(self, known: Iterable[torch.Tensor]) -> None:
-        self.bytes = 0
-        self._seen = {self._key(local(tensor)) for tensor in known}
-        self._kept: list[Any] = []  # so that no storage is freed, and its place used again
+        self._known = {self._key(local(tensor)) for tensor in known}
+        self._kept: dict[int, torch.UntypedStorage] = {}  # kept, so that no place in memory is used again
 
     @staticmethod
     def _key(tensor: torch.Tensor) -> int:
         return int(tensor.untyped_storage()._cdata)
 
-    def count(self, tensor: torch.Tensor) -> torch.Tensor:
+    def note(self, tensor: torch.Tensor) -> torch.Tensor:
         storage = local(tensor)
-        if type(storage) is not DTensor and self._key(storage) not in self._seen:
-            self._seen.add(self._key(storage))
-            self._kept.append(storage.untyped_storage())
-            self.bytes += storage.untyped_storage().nbytes()
+        if type(storage) is not DTensor:
+            self._kept[self._key(storage)] = storage.untyped_storage()
         return tensor
+
+    def note_inputs(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        """A hook for the forward of checkpointed modules, which keep their inputs."""
+        for leaf in pytree.tree_leaves((args, kwargs)):
+            if isinstance(leaf, torch.Tensor):
+                self.note(leaf)
+
+    @contextmanager
+    def watching(self, model: torch.nn.Module) -> Iterator[None]:
+        """Around a forward of the model."""
+        hooks = [module.register_forward_pre_hook(self.note_inputs, with_kwargs=True)
+                 for module in model.modules() if isinstance(module, CheckpointWrapper)]
+        with torch.autograd.graph.saved_tensors_hooks(self.note, lambda tensor: tensor):
+            yield
+        for hook in hooks:
+            hook.remove()
+
+    def bytes(self, parameters: Iterable[torch.Tensor]) -> int:
+        """When the forward has ended. `parameters` are the model's, which may be gathered by then; gathered
+        ones that were freed have no bytes.
+        """
+        left_out = self._known | {self._key(local(tensor)) for tensor in parameters}
+        return sum(storage.nbytes() for key, storage in self._kept.items() if key not in left_out)
 
 
 def try_program(text: str, recipe: Recipe, model: torch.nn.Module, args: Sequence[Any],
@@ -100,9 +112,10 @@ def _held(model: torch.nn.Module, mode: FakeTensorMode, recipe: Recipe, args: Se
         if recipe.loss_parallel:
             made_kwargs.pop("labels", None)
         saved = Saved([*model.parameters(), *model.buffers(), *pytree.tree_leaves((made_args, made_kwargs))])
-        with torch.autograd.graph.saved_tensors_hooks(saved.count, lambda tensor: tensor):
+        with saved.watching(model):
             result = model(*made_args, **made_kwargs)
+        activations = saved.bytes(model.parameters())
         loss = next(leaf for leaf in pytree.tree_leaves(result)
                     if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() and leaf.requires_grad)
         local(loss).sum().backward()
-    return Held(bytes_of(iter(model.parameters())), bytes_of(each.grad for each in model.parameters()), saved.bytes)
+    return Held(bytes_of(iter(model.parameters())), bytes_of(each.grad for each in model.parameters()), activations)

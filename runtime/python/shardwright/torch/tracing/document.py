@@ -202,6 +202,7 @@ def _rule_row(rule: Rule, reductions: set[str]) -> dict[str, Any]:
     """The rule without entries for kinds of partial values that nothing in the graph makes."""
     return {"strategies": [
         {"outputs": list(entry.outputs), "inputs": list(entry.inputs),
-         **({} if entry.divides is None else {"divides": entry.divides})}
+         **({} if entry.divides is None else {"divides": entry.divides}),
+         **({"by_part": True} if entry.by_part else {})}
         for entry in rule.entries if reductions.issuperset(set(PARTIALS).intersection(entry.placements))],
         "source": rule.source}

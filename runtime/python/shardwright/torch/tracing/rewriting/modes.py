@@ -125,11 +125,18 @@ def _embedding_bag(
                         offsets.shape[0] - 1 if include_last_offset else offsets.shape[0])
 
 
-_SHARDABLE = {F.cross_entropy: _cross_entropy_like_torchs, F.embedding_bag: _embedding_bag}
+def _dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """The tensor itself where nothing is dropped, as when a program runs. Tracing would copy it."""
+    return F.dropout(input, p, training, inplace) if training and p != 0 else input
+
+
+_SHARDABLE = {F.cross_entropy: _cross_entropy_like_torchs, F.embedding_bag: _embedding_bag, F.dropout: _dropout}
 
 
 class ShardableFunctions(TorchFunctionMode):  # type: ignore[misc]
-    """Replaces torch's cross entropy and embedding bag. Softmax and its logarithm stay."""
+    """Replaces torch's cross entropy and embedding bag, and dropout that drops nothing. Softmax and its
+    logarithm stay.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _SHARDABLE.get(func, func)(*args, **(kwargs or {}))

@@ -11,7 +11,7 @@ import torch
 
 from ..calls import Call
 from .entries import ABSENT, EXTREMES, Entry, Rule, dim_of, replicated
-from .own import linear_guesses, own_entries, shard_guesses
+from .own import entries_by_part, linear_guesses, own_entries, shard_guesses
 from .registry import torch_entries
 from .validation import validated
 from .views import view_entries
@@ -42,8 +42,8 @@ def _made(call: Call) -> Rule:
         if entries is not None:
             known = _possible(call, entries, (basis,))
             guesses = _possible(call, linear_guesses(call), (basis, *known))
-            return Rule((basis, *validated(call, known, trusted=True),
-                         *validated(call, guesses, trusted=False)), source)
+            return _with_parts(call, (basis, *validated(call, known, trusted=True),
+                                      *validated(call, guesses, trusted=False)), source)
     if not call.inputs:
         return Rule((basis,), "own")  # a new tensor, which every rank makes whole
     return _discovered(call, basis)
@@ -54,10 +54,15 @@ def _discovered(call: Call, basis: Entry) -> Rule:
     call without a dimension to cut needs no warning.
     """
     guesses = _possible(call, [*shard_guesses(call), *linear_guesses(call)], (basis,))
-    found = validated(call, guesses, trusted=False)
+    found = (basis, *validated(call, guesses, trusted=False))
     is_small = all(extent < 2 for meta in (*call.outputs, *call.inputs) if meta is not None
                    for extent in meta.shape)
-    return Rule((basis, *found), "own" if found or is_small else "fallback")
+    return _with_parts(call, found, "own" if len(found) > 1 or is_small else "fallback")
+
+
+def _with_parts(call: Call, entries: tuple[Entry, ...], source: str) -> Rule:
+    by_part = _possible(call, entries_by_part(call), entries)
+    return Rule((*entries, *by_part), "own" if by_part and source == "fallback" else source)
 
 
 def _possible(call: Call, entries: Iterable[Entry], known: Iterable[Entry]) -> list[Entry]:

@@ -22,12 +22,15 @@ def dim_of(placement: str) -> int | None:
 @dataclass(frozen=True)
 class Entry:
     """Placements of all outputs and tensor inputs on one mesh axis. With `divides`, the sizes of
-    all axes that use the entry must have a product that divides it.
+    all axes that use the entry must have a product that divides it. With `by_part`, every rank runs
+    the operator on its part of the batch: the results are not parts of the whole result, and the
+    entry is for the data axes of programs.
     """
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
     divides: int | None = None
+    by_part: bool = False
 
     @property
     def placements(self) -> tuple[str, ...]:

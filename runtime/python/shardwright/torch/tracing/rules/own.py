@@ -129,17 +129,18 @@ def _counted(call: Call) -> list[Entry]:
 
 
 def _index_put(call: Call) -> list[Entry] | None:
-    """Sums into the positions of one list of indices, as in the gradient of a lookup by such a
-    list; torch does not cut the list. Returns None for other forms, which torch's entries cover.
+    """Sums into the positions of one tensor of indices, as in the gradient of a lookup; torch does not cut
+    the indices. Returns None for other forms, which torch's entries cover.
     """
     if len(call.inputs) != 3 or not call.argument("accumulate", False):
         return None
     tensor, indices, values = call.inputs
-    own = len(call.args[1]) - 1
-    if len(indices.shape) != 1 or indices.dtype is torch.bool or len(values.shape) != len(tensor.shape):
+    own, count = len(call.args[1]) - 1, len(indices.shape)
+    if count == 0 or indices.dtype is torch.bool or len(values.shape) != len(tensor.shape) + count - 1:
         return None
-    return _entries(f"P S0 S{own} -> P", *(f"S{dim} R S{dim} -> S{dim}"
-                                           for dim in range(len(tensor.shape)) if dim != own))
+    return _entries(*(f"P S{dim} S{own + dim} -> P" for dim in range(count)),
+                    *(f"S{dim} R S{dim + (count - 1) * (dim > own)} -> S{dim}"
+                      for dim in range(len(tensor.shape)) if dim != own))
 
 
 def _grouped_mm(call: Call) -> list[Entry] | None:
@@ -211,11 +212,36 @@ _OWN: dict[object, Callable[[Call], "list[Entry] | None"]] = {
     FALLBACK: _fallback, FALLBACK_BACKWARD: _fallback_backward,
 }
 
+# Rows of a part of the batch, with what is counted of them in full on every rank. New tensors take a dtype.
+_BY_PART: dict[object, tuple[str, ...]] = {
+    _aten.sort.default: ("S0 -> S0 S0",), _aten.sort.stable: ("S0 -> S0 S0",), _aten.histc.default: ("S0 -> R",),
+    _aten._grouped_mm.default: ("S0 R R -> S0",), FALLBACK: ("S0 R R -> S0",),
+    FALLBACK_BACKWARD: ("S0 R R S0 -> S0 P",), _aten.new_zeros.default: ("S0 -> R", "S0 -> S0", "S0 -> P"),
+    **{op: ("S0 -> R", "S0 -> S0") for op in _SIZED if op is not _aten.new_zeros.default},
+}
+
 
 def own_entries(call: Call) -> list[Entry] | None:
     """The entries of an operator that torch has no rule of, or none that is good enough."""
     function = _OWN.get(call.op) or _OWN.get(str(call.op))
     return None if function is None else function(call)
+
+
+def entries_by_part(call: Call) -> list[Entry]:
+    """How a rank runs operators that mix rows on its part of the batch: rows sorted by expert are its own,
+    and indices count in its own rows.
+    """
+    texts = _BY_PART.get(call.op) or _BY_PART.get(str(call.op)) or ()
+    output = call.outputs[0]
+    if call.op in (_aten.index.Tensor, _aten.index_put.default) and output is not None:
+        rows = (call.inputs[0].shape[:1], output.shape[:1])
+        indices = " ".join("S0" if meta.shape[:1] in rows else "R" for meta in call.inputs[1:])
+        texts = (f"S0 {indices} -> S0",)
+    elif call.op is _aten._grouped_mm.default and not is_rows_times_groups([meta.shape for meta in call.inputs]):
+        texts = ("S1 S0 R -> P",)
+    made = [_entry(text) for text in texts]
+    return [Entry(entry.outputs, entry.inputs, by_part=True) for entry in made
+            if len(entry.inputs) == len(call.inputs)]
 
 
 def linear_guesses(call: Call) -> list[Entry]:
