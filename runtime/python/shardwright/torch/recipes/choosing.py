@@ -79,7 +79,7 @@ def choose(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
         finally:
             seconds[name] = seconds.get(name, 0.0) + time.monotonic() - begin
 
-    graph: TracedModel = timed("trace", lambda: trace(model, args, kwargs))
+    graph: TracedModel = timed("trace", lambda: trace(model, args, kwargs, fused_attention=True))
     structure: Structure = timed("structure", lambda: structure_of(model, args, kwargs))
     options: dict[str, Any] = {"memory": memory, "optimizer_states": optimizer_states, "device": device,
                                "threads": threads, "gap": gap}

@@ -61,13 +61,14 @@ class TracedModel:
 
 
 def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapping[str, Any] | None = None,
-          *, train: bool = True) -> TracedModel:
+          *, train: bool = True, fused_attention: bool = False) -> TracedModel:
     """Traces a training step of a model, or with `train=False` its forward alone.
 
     `example_inputs` is the tuple of positional arguments, one tensor, or a dict of arguments by
     name; `example_kwargs` are more of the latter. Neither weights nor inputs need memory: both may
-    be on meta. Shapes, and arguments that are no tensors, hold for the plan. What is said at
-    `tracing.joint.trace_joint` holds here.
+    be on meta. Shapes, and arguments that are no tensors, hold for the plan. Attention is two products and
+    a softmax, whose scores take memory; with `fused_attention` it is one operator where torch has one, as
+    on a GPU. What is said at `tracing.joint.trace_joint` holds here.
 
     Raises InvalidInputError and UnsupportedError, with the line of the model's code where it is
     known. Warns with UnknownOperatorWarning of operators that no rule is known for.
@@ -77,7 +78,7 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
     if not isinstance(model, torch.nn.Module):
         raise errors.InvalidInputError("must be a torch.nn.Module", "model")
     args, kwargs = arguments_of(example_inputs, example_kwargs)
-    writer = _Writer(trace_joint(model, args, kwargs, train=train))
+    writer = _Writer(trace_joint(model, args, kwargs, train=train, fused_attention=fused_attention))
     traced = writer.traced()
     for op, where in writer.unknown.items():
         warnings.warn(f"{where}: no rule is known for {op}, so every rank computes all of it",

@@ -122,15 +122,17 @@ def _without_effect(operator: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def tracing_modes() -> Iterator[None]:
-    """Attention by matrix products, and no fused kernels of this machine's CPU.
+def tracing_modes(fused_attention: bool = False) -> Iterator[None]:
+    """Attention by matrix products, or with `fused_attention` as one operator where torch has one, and no
+    other fused kernels of this machine's CPU.
 
-    Torch's rules shard a fused attention of a CPU on the batch only, and its flops have no formula.
-    Its products and softmax can be sharded on batch and heads, and have costs. The same holds for
-    the fast path of nn.MultiheadAttention and for oneDNN's LSTM. torch.compiler.is_exporting() is
+    The operator is that of a CPU, in which a rank has some of the batch, of the heads or of the queries. It
+    keeps no scores, as those of GPUs do. There is no other rule for the fast path of nn.MultiheadAttention
+    and for oneDNN's LSTM, whose products can be sharded and have costs. torch.compiler.is_exporting() is
     true, so that code can avoid reading values. Torch's own checks of values (of arguments of
     distributions, of inverses and factors of matrices) are left out.
     """
+    backends = [*([SDPBackend.FLASH_ATTENTION] if fused_attention else []), SDPBackend.MATH]
     fastpath = torch.backends.mha.get_fastpath_enabled()
     reduced = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
     validated = torch.distributions.Distribution._validate_args
@@ -140,7 +142,7 @@ def tracing_modes() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with (sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False),
+            with (sdpa_kernel(backends), torch.backends.mkldnn.flags(enabled=False),
                   _compiling_state_context(), _without_effect("aten::_linalg_check_errors")):
                 yield
     finally:
@@ -150,7 +152,7 @@ def tracing_modes() -> Iterator[None]:
 
 
 def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None,
-                *, train: bool = True) -> JointGraph:
+                *, train: bool = True, fused_attention: bool = False) -> JointGraph:
     """Traces one call of the model, and with `train` the gradients of its parameters and inputs.
 
     Parameters and inputs may be on any device, also on meta: only shapes, strides and dtypes are
@@ -174,7 +176,7 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
     flat = _Flat(copy, layout, tied)
     origins.annotate_modules(copy)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(tracing_modes())
+        stack.enter_context(tracing_modes(fused_attention))
         stack.enter_context(torch.enable_grad() if train else torch.no_grad())
         stack.enter_context(origins.explained())
         joint = aot_export_joint_with_descriptors(stack, flat, tuple(fakes),

@@ -177,6 +177,31 @@ def _fallback_backward(call: Call) -> list[Entry]:
     return _entries("R S0 R R -> P S0", "R S2 R S1 -> P S2", "S1 S1 R R -> S1 S1")
 
 
+def _fused_attention(call: Call) -> list[Entry]:
+    """Queries, keys and values [batch, heads, length, width], and a mask or none; the result, and the
+    logarithms of sums [batch, heads, length].
+    """
+    return [_entry(f"S{dim} {others} {others} {mask} -> S{dim} S{dim}")
+            for dim, others, mask in _cuts_of_attention(call, call.inputs[0], call.inputs[3:])]
+
+
+def _fused_attention_backward(call: Call) -> list[Entry]:
+    """Gradient, queries, keys, values, result, logarithms, and a mask or none."""
+    return [_entry(f"S{dim} S{dim} {others} {others} S{dim} S{dim} {mask} -> S{dim} "
+                   f"{'P P' if others == 'R' else f'{others} {others}'}")
+            for dim, others, mask in _cuts_of_attention(call, call.inputs[1], call.inputs[6:])]
+
+
+def _cuts_of_attention(call: Call, queries: Meta, mask: tuple[Meta, ...]) -> Iterator[tuple[int, str, str]]:
+    """A dimension of the queries, and the words of keys and values, and of the mask."""
+    for dim in range(2 if call.argument("is_causal", False) else 3):
+        words = []
+        for meta in mask:
+            own = dim - 4 + len(meta.shape)
+            words.append(shard(own) if own >= 0 and meta.shape[own] == queries.shape[dim] else REPLICATE)
+        yield dim, REPLICATE if dim == 2 else shard(dim), " ".join(words)
+
+
 def _factory(call: Call) -> list[Entry]:
     """A new tensor whose elements are equal, arbitrary or random: each rank makes its piece.
 
@@ -208,6 +233,8 @@ _OWN: dict[object, Callable[[Call], "list[Entry] | None"]] = {
     _aten.index_put.default: _index_put, _aten._grouped_mm.default: _grouped_mm,
     **{op: _factory for op in (*_SIZED, *_DRAWN, _aten.zeros.default, _aten.ones.default,
                                _aten.full.default, _aten.empty.memory_format, _aten.empty_like.default)},
+    _aten._scaled_dot_product_flash_attention_for_cpu.default: _fused_attention,
+    _aten._scaled_dot_product_flash_attention_for_cpu_backward.default: _fused_attention_backward,
     # By name, since the package that has these operators need not be installed.
     FALLBACK: _fallback, FALLBACK_BACKWARD: _fallback_backward,
 }
