@@ -21,7 +21,7 @@ constexpr std::uint8_t kForGradients = 2;  // only gradients of parameters need 
 constexpr std::uint8_t kBorder = 4;        // passes from one module to another
 constexpr std::uint8_t kElement = 8;       // has one element
 constexpr std::uint8_t kLeaves = 16;       // passes from one module to another in the forward
-constexpr std::uint8_t kMeetsBias = 32;  // all other inputs of its forward operator are parameters
+constexpr std::uint8_t kMeetsBias = 32;    // its forward operator also takes a bias
 
 bool has(std::uint8_t kind, std::uint8_t bit) { return (kind & bit) != 0; }
 
@@ -106,8 +106,10 @@ RoleRules::RoleRules(const AtenGraph& graph, redistribution::MeshShape mesh, Axi
 bool RoleRules::meets_bias(std::uint32_t consumer, const TensorRef& ref) const {
   if (consumer >= graph_->size() || (*graph_)[consumer].backward) return false;
   const std::vector<TensorRef>& inputs = (*graph_)[consumer].inputs;
-  return inputs.size() > 1 && std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& each) {
-           return each == ref || of_parameters_[each.node] != 0;
+  return inputs.size() == 2 &&
+         std::any_of(inputs.begin(), inputs.end(), [&](const TensorRef& other) {
+           return other != ref && of_parameters_[other.node] != 0 &&
+                  graph_->tensor(other).shape.size() == 1;
          });
 }
 

@@ -118,6 +118,7 @@ void describe_figures(JsonMembers& members, MeshOutcome& outcome) {
 
 void describe_shortage(JsonMembers& members, MeshOutcome& outcome) {
   members.optional("reason", outcome.reason, "Why there is no plan.")
+      .optional("limit_bytes", outcome.limit_bytes, "What a device has.")
       .optional("least_bytes", outcome.least_bytes, "Every plan needs at least this much.")
       .optional("enough_bytes", outcome.enough_bytes, "Some plan needs no more.");
 }
@@ -331,6 +332,7 @@ MeshOutcome outcome_of(const redistribution::MeshShape& mesh, const AtenPlanResu
   }
   if (result.shortage) {
     outcome.reason = shortage_text(*result.shortage);
+    outcome.limit_bytes = result.shortage->limit_bytes;
     outcome.least_bytes = result.shortage->minimum_bytes;
     outcome.enough_bytes = result.shortage->enough_bytes;
   }

@@ -34,6 +34,7 @@ struct MeshOutcome {
   std::optional<operators::AtenMemory> memory;  // at the peak
   std::optional<std::int64_t> peak_bytes, most_moved_bytes;
   std::optional<std::string> reason;
+  std::optional<std::int64_t> limit_bytes;                // per device, where no plan fits
   std::optional<std::int64_t> least_bytes, enough_bytes;  // bytes per device that a plan needs
 };
 

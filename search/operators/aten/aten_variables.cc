@@ -132,6 +132,22 @@ void share_movers(const AtenVariables& variables, std::vector<std::uint32_t>& le
   }
 }
 
+std::string path_of(const AtenGraph& graph, std::uint32_t variable) {
+  return variable < graph.size() ? "/nodes/" + std::to_string(variable)
+                                 : "/outputs/" + std::to_string(variable - graph.size());
+}
+
+Error no_part_of_batch(const AtenGraph& graph, std::uint32_t variable) {
+  std::string what = "the output";
+  if (variable < graph.size()) {
+    what = graph[variable].op;
+    if (!graph[variable].line.empty()) what += " (" + graph[variable].line + ")";
+  }
+  return Error{ErrorCode::kInfeasible,
+               what + " cannot run on a part of the batch, as a data axis needs",
+               path_of(graph, variable)};
+}
+
 }  // namespace
 
 Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine& machine,
@@ -149,6 +165,7 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine&
     variables.class_.push_back(at->second);
   };
   const RoleEntries entries(graph, mesh, variables.roles_);
+  if (entries.emptied()) return no_part_of_batch(graph, *entries.emptied());
   std::unordered_map<std::string_view, std::int64_t> ops;
   for (const AtenNode& node : graph.nodes()) {
     const auto number = static_cast<std::int64_t>(ops.size());
@@ -169,9 +186,7 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine&
     }
   });
   for (std::size_t c = 0; c < made.size(); ++c) {
-    const bool is_node = first[c] < graph.size();
-    const std::string where = is_node ? "/nodes/" + std::to_string(first[c])
-                                      : "/outputs/" + std::to_string(first[c] - graph.size());
+    const std::string where = path_of(graph, first[c]);
     if (!made[c]->ok()) return Error{made[c]->error().code, made[c]->error().message, where};
     if ((*made[c])->size() == 0) {
       return Error{ErrorCode::kInfeasible,

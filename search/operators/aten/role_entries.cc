@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace shardwright::operators {
@@ -75,6 +76,9 @@ class AxisEntries {
         keep_outputs(takes_[t].ref, reachable(takes_[t].kind, taken(takes_[t].taken), reaching_));
     } while (is_changed_);
   }
+
+  // Returns the first variable that lost all entries.
+  std::optional<std::uint32_t> emptied() const { return emptied_; }
 
   std::vector<std::uint32_t> of(std::size_t variable) const {
     std::vector<std::uint32_t> list;
@@ -168,6 +172,9 @@ class AxisEntries {
       left_[variable][e] = 0;
       is_changed_ = true;
     }
+    if (!emptied_ && std::none_of(left_[variable].begin(), left_[variable].end(),
+                                  [](char is_left) { return is_left != 0; }))
+      emptied_ = static_cast<std::uint32_t>(variable);
   }
 
   const AtenGraph& graph_;
@@ -179,6 +186,7 @@ class AxisEntries {
   Reach reach_{};                                   // by kind and source: the targets
   Reach reaching_{};                                // by kind and target: the sources
   bool is_changed_ = false;
+  std::optional<std::uint32_t> emptied_;
 };
 
 bool has_entries_by_part(const AtenGraph& graph) {
@@ -201,6 +209,7 @@ RoleEntries::RoleEntries(const AtenGraph& graph, const redistribution::MeshShape
   for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
     AxisEntries entries(graph, rules, axis);
     if (rules.is_data(axis) && mesh[axis] > 1) entries.propagate();
+    if (!emptied_) emptied_ = entries.emptied();
     for (std::size_t v = 0; v < variables; ++v)
       lists[v].push_back(entries.of(v));
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,12 +27,15 @@ class RoleEntries {
   std::span<const std::vector<std::uint32_t>> of(std::size_t variable) const {
     return lists_[number_[variable]];
   }
+  // Returns the first variable without an entry along some data axis: there is no plan then.
+  std::optional<std::uint32_t> emptied() const { return emptied_; }
   // Variables with the same number have equal lists.
   std::uint32_t number_of(std::size_t variable) const { return number_[variable]; }
 
  private:
   std::vector<std::vector<std::vector<std::uint32_t>>> lists_;  // by number, then by axis
   std::vector<std::uint32_t> number_;                           // by variable
+  std::optional<std::uint32_t> emptied_;
 };
 
 }  // namespace shardwright::operators

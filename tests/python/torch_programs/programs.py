@@ -26,8 +26,8 @@ STEPS = 3
 def traced_model(name):
     """(model, arguments, traced graph, structure)."""
     model, arguments = hugging_face.make(name)
-    model.set_attn_implementation("eager")  # products and a softmax, as traced
-    return model, arguments, trace(model, arguments), structure.structure_of(model, (), arguments)
+    traced = trace(model, arguments, fused_attention=True)
+    return model, arguments, traced, structure.structure_of(model, (), arguments)
 
 
 class Case:

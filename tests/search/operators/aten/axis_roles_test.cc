@@ -205,6 +205,77 @@ TEST_CASE("axis roles: a tensor moves along a tensor axis between modules only")
   CHECK_FALSE(moves(two_layers(true)));
 }
 
+TEST_CASE("axis roles: partial sums are reduced before a bias is added") {
+  AtenBuilder b;
+  const auto w = b.placeholder(AtenRole::kParameter, "a.weight", {8, 8});
+  const auto bias = b.placeholder(AtenRole::kParameter, "a.bias", {8});
+  const auto x = b.placeholder(AtenRole::kInput, "x", {4, 8});
+  const auto product = b.mm(x, w);
+  b.last().module = "a";
+  const auto sum = b.node("aten.add.Tensor", {bias, product}, {4, 8},
+                          {{{"R"}, {"R", "R"}}, {{"S1"}, {"S0", "S1"}}});
+  b.last().module = "a";
+  const auto twice = b.pointwise({sum, sum});
+  b.last().module = "a";
+  b.output(twice, AtenOutputRole::kOutput, "0");
+  const AtenGraph graph = b.make();
+  const RoleRules rules(graph, {2}, {kTensor});
+  const auto reduces = [&](const TakenTensor& taken) {
+    return rules.may_move(rules.kind_of(taken), 0,
+                          redistribution::AxisPlacement::partial(redistribution::ReduceOp::kSum),
+                          redistribution::AxisPlacement::replicate());
+  };
+  CHECK(reduces({sum, 1}));
+  CHECK_FALSE(reduces({twice, 0}));
+  check_equals_all(graph, {2}, {kTensor});
+}
+
+// y = sort(x w). Each device can sort the rows of its part of the batch. With `is_by_part` false,
+// every device sorts all rows.
+AtenGraph sorted_rows(bool is_by_part) {
+  AtenBuilder b;
+  const auto w = b.placeholder(AtenRole::kParameter, "a.weight", {8, 8});
+  const auto x = b.placeholder(AtenRole::kInput, "x", {4, 8});
+  const auto y =
+      b.node("aten.sort.default", {b.mm(x, w)}, {4, 8}, {{{"R"}, {"R"}}, {{"S0"}, {"S0"}}});
+  if (is_by_part) {
+    b.spec.rules.back().entries.back().by_part = true;
+  } else {
+    b.spec.rules.back().entries.pop_back();
+  }
+  b.last().line = "model.py:3";
+  b.output(y, AtenOutputRole::kOutput, "0");
+  return b.make();
+}
+
+TEST_CASE("axis roles: an operator runs on a part of the batch along data axes only") {
+  const AtenGraph graph = sorted_rows(true);
+  AtenRequest request = aten_request({2});
+  TransitionModel transitions = flat_transitions(request);
+  for (const AxisRoles& roles : {AxisRoles{}, AxisRoles{kTensor}, AxisRoles{kShard}}) {
+    request.roles = roles;
+    const AtenSolution solution = solved(graph, request).value();
+    REQUIRE(solution.plan);
+    CHECK(solution.evaluation.violations.empty());
+    const bool is_data = roles == AxisRoles{kShard};
+    CHECK(solution.plan->nodes[3].outputs[0]->is_shard(0) == is_data);
+    if (!is_data) continue;
+    AtenPlan plan = *solution.plan;
+    plan.roles.clear();
+    CHECK_FALSE(evaluate(graph, plan, {request.device, transitions, 2}).violations.empty());
+  }
+}
+
+TEST_CASE("axis roles: an operator that needs the whole batch is named") {
+  AtenRequest request = aten_request({2});
+  request.roles = {kShard};
+  const Result<AtenSolution> solution = solved(sorted_rows(false), request);
+  REQUIRE_FALSE(solution.ok());
+  CHECK(solution.error().code == ErrorCode::kInfeasible);
+  CHECK(solution.error().message.find("aten.sort.default (model.py:3)") == 0);
+  CHECK(solution.error().where == "/nodes/3");
+}
+
 TEST_CASE("axis roles: programs have each role once, from outer to inner") {
   CHECK(expressible_roles(1) == std::vector<AxisRoles>{{kReplicate}, {kShard}, {kTensor}});
   CHECK(expressible_roles(2) ==

@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Sequence
 import torch
 import torch.fx
 
-from ..tracing.calls import HOLE, with_holes
+from ..tracing.calls import HOLE, draws, with_holes
 from ..tracing.localise import localised
 from .layouts import Layout
 
@@ -136,7 +136,7 @@ class RandomState:
 def seeded(call: LocalCall, name: str, op: Any, outputs: Sequence[Layout | None],
            state: RandomState) -> LocalCall:
     """The call with a seed of its own where its operator is random."""
-    if torch.Tag.nondeterministic_seeded not in op.tags:
+    if not draws(op):
         return call
     layout = next(layout for layout in outputs if layout is not None)
     part, device = layout.shard_index, layout.mesh.device_type

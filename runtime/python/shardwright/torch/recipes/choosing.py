@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Mapping, Sequence
+from math import ceil
+from typing import Any, Callable, Mapping, Sequence, TypeVar
 
 import torch
 
@@ -17,6 +18,9 @@ from .held import Held, predicted
 from .recipe import Recipe
 from .structure import Structure, structure_of
 from .trial import try_program
+
+_T = TypeVar("_T")
+_MOST_TRIES = 3  # numbers of blocks to compute again
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,8 @@ class Row:
     def name(self) -> str:
         shape = "x".join(map(str, self.mesh))
         what = self.baseline or " + ".join(self.roles) or "placed freely"
-        return f"{shape} {what}{', checkpointed' if self.checkpointed else ''}"
+        share = f", {len(self.checkpointed)} checkpointed" if self.checkpointed else ""
+        return f"{shape} {what}{share}"
 
 
 @dataclass(frozen=True)
@@ -67,97 +72,152 @@ class Choice:
 def choose(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], devices: int, *,
            device: str = "h100", memory: int | str | None = None, optimizer_states: int = 2, axes: int = 3,
            gap: float | None = None, threads: int = 0) -> Choice:
-    """Plans a training step on all meshes of `devices`, without and with recomputation of all blocks, and
-    takes the fastest plan whose program runs. Raises InfeasibleError if nothing fits.
+    """Plans a training step on all meshes of `devices` and takes the fastest plan whose program runs. Within
+    a limit of memory, the backward may compute all blocks again, or as many as one more plan needs to fit.
+    Raises InfeasibleError if nothing fits.
     """
-    seconds: dict[str, float] = {}
+    options: dict[str, Any] = {"memory": memory, "optimizer_states": optimizer_states, "device": device,
+                               "threads": threads, "gap": gap}
+    return _Choosing(model, args, kwargs, devices, axes, options).choice()
 
-    def timed(name: str, call: Callable[[], Any]) -> Any:
+
+class _Choosing:
+    """All plans of one model, by time."""
+
+    def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], devices: int,
+                 axes: int, options: Mapping[str, Any]) -> None:
+        self.model, self.args, self.kwargs = model, args, kwargs
+        self.options = options
+        self.seconds: dict[str, float] = {}
+        self.graph: TracedModel = self._timed("trace", lambda: trace(model, args, kwargs, fused_attention=True))
+        self.structure: Structure = self._timed("structure", lambda: structure_of(model, args, kwargs))
+        self.graphs: dict[tuple[str, ...], TracedModel] = {(): self.graph}
+        self.baselines = known.baselines(self.graph.document, self.structure, self.graph.joint.tied, devices)
+        self.plans: dict[Row, Mapping[str, Any]] = {}
+        self.passed_over: list[str] = []
+        self.rows, short = self._swept(devices, axes, ())
+        blocks = repeated_blocks(model)
+        if blocks and options["memory"] is not None:
+            full, _ = self._swept(devices, axes, blocks)
+            self.rows += full
+            self._add_partly(short, full, blocks)
+        self.rows.sort(key=lambda row: row.time_us)
+
+    def _timed(self, name: str, call: Callable[[], _T]) -> _T:
         begin = time.monotonic()
         try:
             return call()
         finally:
-            seconds[name] = seconds.get(name, 0.0) + time.monotonic() - begin
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - begin
 
-    graph: TracedModel = timed("trace", lambda: trace(model, args, kwargs, fused_attention=True))
-    structure: Structure = timed("structure", lambda: structure_of(model, args, kwargs))
-    options: dict[str, Any] = {"memory": memory, "optimizer_states": optimizer_states, "device": device,
-                               "threads": threads, "gap": gap}
-    graphs: dict[tuple[str, ...], TracedModel] = {(): graph}
-    blocks = repeated_blocks(model)
-    if blocks and memory is not None:
-        graphs[blocks] = timed("trace", lambda: graph.recomputed(blocks))
-    baselines = known.baselines(graph.document, structure, graph.joint.tied, devices)
-    rows: list[Row] = []
-    for checkpointed, each in graphs.items():
-        rows += timed("plan", lambda: _swept(each, devices, axes, checkpointed, baselines, options))
-    rows.sort(key=lambda row: row.time_us)
-    if not any(row.roles for row in rows):
-        raise errors.InfeasibleError("no program fits; give more devices or memory")
-    fixed = _fixed(graph, structure)
-    placed = {each["name"]: each.get("placements", {}) for each in baselines}
-    passed_over: list[str] = []
-    plans: dict[Row, Any] = {}
-    # A baseline on data axes is what its roles without a name are. Only a row that its plan confirms is tried.
-    waiting = [row for row in rows if row.roles and not (row.baseline and "tensor" not in row.roles)]
-    while waiting:
-        row = waiting.pop(0)
-        each = graphs[row.checkpointed]
-        try:
-            if row not in plans:
-                placements = placed[row.baseline] if row.baseline else _whole(fixed, row.roles)
-                plan = timed("plan", lambda: operators.plan(each, options={
-                    "mesh": list(row.mesh), "roles": list(row.roles), "placements": placements}, **options).data)
-                now = replace(row, answer={**row.answer, **{key: plan[key] for key in row.answer if key in plan
-                                                            and key not in ("mesh", "baseline")}})
-                rows = sorted((now if other is row else other for other in rows), key=lambda other: other.time_us)
-                plans[now] = plan
-                waiting = sorted([now, *waiting], key=lambda other: (other.time_us, other is not now))
+    def _graph(self, checkpointed: tuple[str, ...]) -> TracedModel:
+        if checkpointed not in self.graphs:
+            self.graphs[checkpointed] = self._timed("trace", lambda: self.graph.recomputed(checkpointed))
+        return self.graphs[checkpointed]
+
+    def _swept(self, devices: int, axes: int, checkpointed: tuple[str, ...]) -> tuple[list[Row], list[Row]]:
+        """The rows that fit, and those of programs that do not, which have no time."""
+        graph = self._graph(checkpointed)
+        answer = self._timed("plan", lambda: operators.sweep(
+            graph, devices, axes=axes, expressible=True, options={"baselines": self.baselines}, **self.options))
+        rows = [Row(tuple(row["mesh"]["shape"]), tuple(row.get("roles", ())), row.get("baseline", ""), checkpointed,
+                    row) for row in answer.data["meshes"]]
+        return ([row for row in rows if row.answer.get("objective_us") is not None],
+                [row for row in rows if row.answer.get("enough_bytes") and row.roles and not row.baseline])
+
+    def _add_partly(self, short: Sequence[Row], full: Sequence[Row], blocks: tuple[str, ...]) -> None:
+        """Of the programs that fit only if blocks are computed again, plans the one that may be the fastest
+        with as few such blocks as fit, if the estimate is below all others.
+        """
+        programs = {(row.mesh, row.roles): row for row in full if row.roles and not row.baseline}
+        fitting = {(row.mesh, row.roles): row for row in self.rows if not row.checkpointed}
+        saved = min((row.time_us - fitting[key].time_us for key, row in programs.items() if key in fitting),
+                    default=0.0)
+        found = []
+        for row in short:
+            if (whole := programs.get((row.mesh, row.roles))) is not None:
+                each = (row.answer["enough_bytes"] - whole.answer["peak_bytes"]) / len(blocks)
+                count = ceil((row.answer["enough_bytes"] - row.answer["limit_bytes"]) / each) if each > 0 else 0
+                if 0 < count < len(blocks):
+                    found.append((whole.time_us - saved * (1 - count / len(blocks)), count, each, row))
+        best = min((row.time_us for row in self.rows if row.roles), default=float("inf"))
+        if found and (first := min(found, key=lambda entry: entry[0]))[0] < best:
+            self._plan_partly(first[3], first[1], first[2], blocks)
+
+    def _plan_partly(self, row: Row, count: int, each: float, blocks: tuple[str, ...]) -> None:
+        for _ in range(_MOST_TRIES):
+            if count >= len(blocks):
+                return
+            tried = replace(row, checkpointed=blocks[:count])
+            plan = self._planned(tried)
+            if "nodes" in plan:
+                tried = replace(tried, answer=plan)
+                self.plans[tried] = plan
+                self.rows.append(tried)
+                return
+            count += max(1, ceil((plan["enough_bytes"] - plan["limit_bytes"]) / each))
+
+    def _planned(self, row: Row) -> Mapping[str, Any]:
+        """The plan of a row, with every tensor's placement."""
+        graph = self._graph(row.checkpointed)
+        named = next((each for each in self.baselines if each["name"] == row.baseline), {})
+        placements = named.get("placements", {}) if row.baseline else _whole(graph, self.structure, row.roles)
+        plan: Mapping[str, Any] = self._timed("plan", lambda: operators.plan(graph, options={
+            "mesh": list(row.mesh), "roles": list(row.roles), "placements": placements}, **self.options).data)
+        return plan
+
+    def choice(self) -> Choice:
+        if not any(row.roles for row in self.rows):
+            raise errors.InfeasibleError("no program fits; give more devices or memory")
+        # A baseline on data axes is what its roles without a name are. Only a row that its plan confirms is tried.
+        waiting = [row for row in self.rows if row.roles and not (row.baseline and "tensor" not in row.roles)]
+        while waiting:
+            row = waiting.pop(0)
+            if row not in self.plans:
+                waiting = sorted([self._confirmed(row), *waiting], key=lambda other: other.time_us)
                 continue
-            recipe, program, held = timed("program", lambda: _program(
-                each, structure, plans[row], row.checkpointed, model, args, kwargs))
-        except (errors.UnsupportedError, errors.InfeasibleError) as error:
-            passed_over.append(f"{row.name}: {error}")
-            continue
-        return Choice(recipe, program, row, plans[row], held,
-                      predicted(each.document, plans[row]), tuple(rows), tuple(passed_over), seconds)
-    raise errors.UnsupportedError("no plan has a program: " + "; ".join(passed_over), "model")
+            plan = self.plans[row]
+            try:
+                recipe, program, held = self._timed("program", lambda: self._program(row, plan))
+            except (errors.UnsupportedError, errors.InfeasibleError) as error:
+                self.passed_over.append(f"{row.name}: {error}")
+                continue
+            return Choice(recipe, program, row, plan, held, predicted(self._graph(row.checkpointed).document, plan),
+                          tuple(self.rows), tuple(self.passed_over), self.seconds)
+        raise errors.UnsupportedError("no plan has a program: " + "; ".join(self.passed_over), "model")
+
+    def _confirmed(self, row: Row) -> Row:
+        """The row with the figures of its plan, which may keep more parameters whole than the sweep's."""
+        plan = self._planned(row)
+        now = replace(row, answer={**row.answer, **{key: plan[key] for key in row.answer
+                                                    if key in plan and key not in ("mesh", "baseline")}})
+        self.rows = sorted((now if other is row else other for other in self.rows), key=lambda other: other.time_us)
+        self.plans[now] = plan
+        return now
+
+    def _program(self, row: Row, plan: Mapping[str, Any]) -> tuple[Recipe, str, Held]:
+        """The recipe, its program, and what it holds. Tries again without a divided sequence."""
+        graph = self._graph(row.checkpointed)
+        for sequence in (True, False):
+            try:
+                recipe = recipe_of(graph.document, graph.joint.tied, plan, self.structure,
+                                   checkpointed=row.checkpointed, sequence=sequence)
+                if not sequence:
+                    recipe = replace(recipe, notes=("The plan divides the sequence between modules as well, which "
+                                                    "this model's code does not allow; so tensors there are whole.",))
+                program = fsdp2.program_of(recipe)
+                return recipe, program, try_program(program, recipe, self.model, self.args, self.kwargs)
+            except errors.UnsupportedError:
+                if not sequence or "tensor" not in row.roles:
+                    raise
+        raise AssertionError("unreachable")
 
 
-def _whole(fixed: Sequence[str], roles: Sequence[str]) -> dict[str, Any]:
-    """Placements that leave these parameters whole on a tensor axis."""
+def _whole(graph: TracedModel, structure: Structure, roles: Sequence[str]) -> dict[str, Any]:
+    """Placements that leave parameters whole on a tensor axis that torch's tensor parallelism cannot divide."""
+    wanted = set(structure.whole_parameters())
+    fixed = [row["target"] for row in graph.document["nodes"]
+             if row.get("role") == "parameter" and row["target"] in wanted and len(row["outputs"][0]["shape"]) == 2]
     if "tensor" not in roles or not fixed:
         return {}
     return {"parameters": {name: ["R" if role == "tensor" else "*" for role in roles] for name in fixed}}
-
-
-def _fixed(graph: TracedModel, structure: Structure) -> list[str]:
-    """Parameters that torch's tensor parallelism cannot divide."""
-    wanted = set(structure.whole_parameters())
-    return [row["target"] for row in graph.document["nodes"]
-            if row.get("role") == "parameter" and row["target"] in wanted and len(row["outputs"][0]["shape"]) == 2]
-
-
-def _swept(graph: TracedModel, devices: int, axes: int, checkpointed: tuple[str, ...],
-           baselines: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> list[Row]:
-    answer = operators.sweep(graph, devices, axes=axes, expressible=True, options={"baselines": list(baselines)}, **options)
-    return [Row(tuple(row["mesh"]["shape"]), tuple(row.get("roles", ())), row.get("baseline", ""), checkpointed, row)
-            for row in answer.data["meshes"] if row.get("objective_us") is not None]
-
-
-def _program(graph: TracedModel, structure: Structure, plan: Mapping[str, Any], checkpointed: Sequence[str],
-             model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Recipe, str, Held]:
-    """The recipe, its program, and what it holds. Tries again without a divided sequence."""
-    for sequence in (True, False):
-        try:
-            recipe = recipe_of(graph.document, graph.joint.tied, plan, structure, checkpointed=checkpointed,
-                               sequence=sequence)
-            if not sequence:
-                recipe = replace(recipe, notes=("The plan divides the sequence between modules as well, which this "
-                                                "model's code does not allow; so tensors there are whole.",))
-            program = fsdp2.program_of(recipe)
-            return recipe, program, try_program(program, recipe, model, args, kwargs)
-        except errors.UnsupportedError:
-            if not sequence or "tensor" not in plan.get("roles", ()):
-                raise
-    raise AssertionError("unreachable")

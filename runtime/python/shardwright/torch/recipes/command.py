@@ -93,10 +93,13 @@ def report_of(choice: Choice) -> str:
     lines += ["", f"Best program: {choice.row.name}, {choice.row.time_us / 1000:.2f} ms estimated."]
     if choice.free is not None:
         loss = choice.row.time_us / choice.free.time_us - 1
-        lines.append(f"The best plan of any kind takes {choice.free.time_us / 1000:.2f} ms ({choice.free.name}); a "
-                     f"program of FSDP2 and tensor parallelism takes {100 * loss:.1f} % more.")
+        lines.append(f"The best plan of any kind takes {choice.free.time_us / 1000:.2f} ms ({choice.free.name}); the "
+                     f"program takes {100 * loss:.1f} % more: {_difference(choice.row, choice.free)}.")
     if choice.baselines:
-        lines += _advantage(choice.row, choice.baselines[0])
+        other = choice.baselines[0]
+        lines.append(f"Fastest of the plans that people know: {other.name}, {other.time_us / 1000:.2f} ms. The program "
+                     f"takes {100 * (1 - choice.row.time_us / other.time_us):.1f} % less: "
+                     f"{_difference(choice.row, other)}.")
     lines += [f"Passed over: {sentence}" for sentence in choice.passed_over]
     lines.append(f"The first rank holds {_held_of(choice.predicted)}; a run of the program without values, "
                  f"{_held_of(choice.held)}.")
@@ -109,16 +112,14 @@ def _held_of(held: Held) -> str:
             f"{held.activations / _GIB:.2f} of activations")
 
 
-def _advantage(best: Row, other: Row) -> list[str]:
-    """What a plan saves against another, by kind of work."""
-    parts = {"operators": (best.answer["compute_us"], other.answer["compute_us"])}
+def _difference(best: Row, other: Row) -> str:
+    """By kind of work, where it is at least 5 us."""
+    parts = {"operators": best.answer["compute_us"] - other.answer["compute_us"]}
     for name, value in other.answer.get("communication", {}).items():
-        parts[name.removesuffix("_us").replace("_", "-")] = (best.answer["communication"].get(name, 0.0), value)
-    saved = [f"{name} {(mine - theirs) / 1000:+.2f}" for name, (mine, theirs) in parts.items()
-             if abs(mine - theirs) >= 5]
-    share = 1 - best.time_us / other.time_us
-    return [f"Fastest of the plans that people know: {other.name}, {other.time_us / 1000:.2f} ms. The best program "
-            f"takes {100 * share:.1f} % less: " + (", ".join(saved) + " ms." if saved else "they are the same.")]
+        kind = name.removesuffix("_us").replace("_", "-")
+        parts[kind] = best.answer["communication"].get(name, 0.0) - value
+    found = [f"{name} {value / 1000:+.2f} ms" for name, value in parts.items() if abs(value) >= 5]
+    return ", ".join(found) or "they are the same"
 
 
 def page_of(choice: Choice, text: str, emitted: str) -> str:

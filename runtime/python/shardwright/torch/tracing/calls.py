@@ -108,3 +108,9 @@ def call_of(node: Node) -> Call:
     return Call(node.target, replace(node.args, plain),
                 tuple((name, replace(value, plain)) for name, value in node.kwargs.items()),
                 output_metas(node))
+
+
+def draws(op: Any) -> bool:
+    """Returns true for operators that draw random numbers. A CPU's fused attention has their tag and draws none."""
+    return torch.Tag.nondeterministic_seeded in getattr(op, "tags", ()) and (
+        op is not torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default)

@@ -9,6 +9,7 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from .... import errors
+from ..calls import draws
 from ..joint import JointGraph
 from ..origins import module_of
 
@@ -53,7 +54,7 @@ def _needed(readers: Sequence[Node], inside: set[Node], forward: set[Node]) -> s
     while left:
         node = left.pop()
         if (node in forward and node not in again and inside.issuperset(node.users)
-                and torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", ())):
+                and not draws(node.target)):
             again.add(node)
             left += node.all_input_nodes
     return again

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 import torch
 from torch import Tensor
 
-from ..calls import Call, Meta, leaves, replace
+from ..calls import Call, Meta, draws, leaves, replace
 from ..grouped import is_grouped, is_rows_times_groups
 from .own import apart
 
@@ -186,7 +186,7 @@ def samples_of(call: Call) -> list[tuple[Sample, int]]:
 
 def has_no_answer(op: Any) -> bool:
     """Returns true for operators whose results are random or uninitialised memory."""
-    return op in _UNSPECIFIED or torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
+    return op in _UNSPECIFIED or draws(op)
 
 
 def with_tensors(sample: Sample, tensors: list[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
