@@ -139,23 +139,29 @@ class _Choosing:
                 each = (row.answer["enough_bytes"] - whole.answer["peak_bytes"]) / len(blocks)
                 count = ceil((row.answer["enough_bytes"] - row.answer["limit_bytes"]) / each) if each > 0 else 0
                 if 0 < count < len(blocks):
-                    found.append((whole.time_us - saved * (1 - count / len(blocks)), count, each, row))
+                    found.append((whole.time_us - saved * (1 - count / len(blocks)), count, row))
         best = min((row.time_us for row in self.rows if row.roles), default=float("inf"))
         if found and (first := min(found, key=lambda entry: entry[0]))[0] < best:
-            self._plan_partly(first[3], first[1], first[2], blocks)
+            self._plan_partly(first[2], first[1], blocks)
 
-    def _plan_partly(self, row: Row, count: int, each: float, blocks: tuple[str, ...]) -> None:
-        for _ in range(_MOST_TRIES):
-            if count >= len(blocks):
-                return
-            tried = replace(row, checkpointed=blocks[:count])
-            plan = self._planned(tried)
-            if "nodes" in plan:
-                tried = replace(tried, answer=plan)
-                self.plans[tried] = plan
-                self.rows.append(tried)
-                return
-            count += max(1, ceil((plan["enough_bytes"] - plan["limit_bytes"]) / each))
+    def _plan_partly(self, row: Row, count: int, blocks: tuple[str, ...]) -> None:
+        """Tries a few counts of blocks: each plan says how much memory a block saves."""
+        start, limit = row.answer["enough_bytes"], row.answer["limit_bytes"]
+        found: Row | None = None
+        tried: set[int] = set()
+        while len(tried) < _MOST_TRIES and count not in tried and 0 < count < len(blocks):
+            tried.add(count)
+            now = replace(row, checkpointed=blocks[:count])
+            plan = self._planned(now)
+            fits = "nodes" in plan
+            if fits and (found is None or count < len(found.checkpointed)):
+                found = replace(now, answer=plan)
+                self.plans[found] = plan
+            saved = start - (plan["peak_bytes"] if fits else plan["enough_bytes"])
+            wanted = ceil((start - limit) * count / saved) if saved > 0 else len(blocks)
+            count = min(count, wanted) if fits else max(count + 1, wanted)
+        if found is not None:
+            self.rows.append(found)
 
     def _planned(self, row: Row) -> Mapping[str, Any]:
         """The plan of a row, with every tensor's placement."""
