@@ -5,6 +5,7 @@ import math
 
 import torch
 
+from shardwright.torch.tracing import rules
 from shardwright.torch.tracing.localise import localised
 from shardwright.torch.tracing.pieces import Piece
 
@@ -76,12 +77,20 @@ def joined(pieces, words, mesh):
     return pieces[0]
 
 
+def rule_of(call):
+    """The rule of a call as in a document."""
+    return {"strategies": [{"outputs": entry.outputs, "inputs": entry.inputs,
+                            **({} if entry.divides is None else {"divides": entry.divides}),
+                            **({"by_part": True} if entry.by_part else {})} for entry in rules.rule_of(call).entries]}
+
+
 def tuples(rule, shapes, mesh):
     """All that section 2 of the reference allows: tuples of entries of a rule, one per axis of the mesh.
 
     `shapes` are those of outputs and inputs, None for an output that is absent.
     """
-    for chosen in itertools.product(rule["strategies"], repeat=len(mesh)):
+    whole = [entry for entry in rule["strategies"] if "by_part" not in entry]
+    for chosen in itertools.product(whole, repeat=len(mesh)):
         if all(_allowed(entry, chosen, mesh) for entry in chosen) and all(
                 shape is None or _fits(shape, words, mesh) for shape, words in zip(shapes, _words(chosen))):
             yield chosen

@@ -147,6 +147,7 @@ class Positions(unittest.TestCase):
         yield aten.index_select.default, (numbers(4, 13), -1, ids.flatten())
         yield aten.index_add.default, (numbers(4, 13), 1, ids.flatten(), numbers(4, 24))
         yield aten.index_put.default, (numbers(4, 13), [None, ids.flatten()], numbers(4, 24), True)
+        yield aten.index_put.default, (numbers(13, 6), [ids], numbers(4, 6, 6), True)
 
     def test_every_dimension_can_be_cut(self):
         found = [[(entry.outputs, entry.inputs, entry.divides) for entry in rule_of(called(op, *args)[0]).entries]
@@ -167,13 +168,14 @@ class Positions(unittest.TestCase):
         self.assertIn((("S1",), ("S1", "R", "R"), None), found[10])
         for entries in found[10:12]:
             self.assertIn((("P",), ("P", "S0", "S1"), None), entries)
+        for dim in (0, 1):
+            self.assertIn((("P",), ("P", f"S{dim}", f"S{dim}"), None), found[12])
 
     def test_all_entries_on_meshes(self):
         tried = 0
         for op, args in self.calls():
             call, outputs = called(op, *args)
-            rule = {"strategies": [{"outputs": entry.outputs, "inputs": entry.inputs}
-                                   for entry in rule_of(call).entries]}
+            rule = meshes.rule_of(call)
             inputs = [leaf for leaf in torch.utils._pytree.tree_leaves(args) if torch.is_tensor(leaf)]
             for shape in ((2,), (4,), (2, 2), (3, 2)):
                 for chosen in meshes.tuples(rule, [each.shape for each in [*outputs, *inputs]], shape):
@@ -183,6 +185,43 @@ class Positions(unittest.TestCase):
                             found[0], outputs[0], msg=lambda text: f"{call} {chosen} on {shape}: {text}")
                         tried += 1
         self.assertGreater(tried, 300)
+
+
+class FusedAttention(unittest.TestCase):
+    """The operator of a CPU, and its gradient."""
+
+    @staticmethod
+    def calls(is_causal=False):
+        forward = aten._scaled_dot_product_flash_attention_for_cpu.default
+        backward = aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+        given = [numbers(4, 2, 6, 8) for _ in range(3)]
+        mask = None if is_causal else numbers(4, 1, 6, 6)
+        keywords = {"attn_mask": mask}
+        result = forward(*given, 0.0, is_causal, **keywords)
+        yield forward, (*given, 0.0, is_causal), keywords
+        yield backward, (numbers(4, 2, 6, 8), *given, *result, 0.0, is_causal), keywords
+
+    def test_batch_heads_and_queries_can_be_cut(self):
+        for is_causal in (False, True):
+            for op, args, keywords in self.calls(is_causal):
+                found = {entry.outputs[0] for entry in rule_of(called(op, *args, **keywords)[0]).entries}
+                self.assertLessEqual({"S0", "S1"}, found)
+                self.assertEqual("S2" in found, not is_causal)
+
+    def test_all_entries_on_meshes(self):
+        tried = 0
+        for op, args, keywords in itertools.chain(self.calls(), self.calls(True)):
+            call, outputs = called(op, *args, **keywords)
+            inputs = [leaf for leaf in torch.utils._pytree.tree_leaves((args, keywords)) if torch.is_tensor(leaf)]
+            for shape in ((2,), (3,), (2, 2)):
+                shapes = [each.shape for each in [*outputs, *inputs]]
+                for chosen in meshes.tuples(meshes.rule_of(call), shapes, shape):
+                    found = meshes.run(op, args, keywords, inputs, outputs, chosen, shape, 3)
+                    for result, wanted in zip(found or (), outputs):
+                        torch.testing.assert_close(
+                            result, wanted, msg=lambda text: f"{call} {chosen} on {shape}: {text}")
+                        tried += 1
+        self.assertGreater(tried, 40)
 
 
 class Experts(unittest.TestCase):
@@ -216,9 +255,7 @@ class Experts(unittest.TestCase):
         tried = 0
         for op, args, _ in self.calls():
             call, outputs = called(op, *args)
-            rule = {"strategies": [{"outputs": entry.outputs, "inputs": entry.inputs,
-                                    **({} if entry.divides is None else {"divides": entry.divides})}
-                                   for entry in rule_of(call).entries]}
+            rule = meshes.rule_of(call)
             for shape in ((2,), (3,), (4,), (2, 2)):
                 for chosen in meshes.tuples(rule, [each.shape for each in [*outputs, *args]], shape):
                     found = meshes.run(op, args, {}, args, outputs, chosen, shape, 3)

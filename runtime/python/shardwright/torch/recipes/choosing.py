@@ -185,11 +185,13 @@ class _Choosing:
             plan = self.plans[row]
             try:
                 recipe, program, held = self._timed("program", lambda: self._program(row, plan))
+                said = predicted(self._graph(row.checkpointed).document, plan)
+                _check_memory(plan, held.activations - said.activations)
             except (errors.UnsupportedError, errors.InfeasibleError) as error:
                 self.passed_over.append(f"{row.name}: {error}")
                 continue
-            return Choice(recipe, program, row, plan, held, predicted(self._graph(row.checkpointed).document, plan),
-                          tuple(self.rows), tuple(self.passed_over), self.seconds)
+            return Choice(recipe, program, row, plan, held, said, tuple(self.rows), tuple(self.passed_over),
+                          self.seconds)
         raise errors.UnsupportedError("no plan has a program: " + "; ".join(self.passed_over), "model")
 
     def _confirmed(self, row: Row) -> Row:
@@ -217,6 +219,13 @@ class _Choosing:
                 if not sequence or "tensor" not in row.roles:
                     raise
         raise AssertionError("unreachable")
+
+
+def _check_memory(plan: Mapping[str, Any], more: int) -> None:
+    """Raises InfeasibleError if the program, which keeps that much more than the plan says, does not fit."""
+    limit, peak = plan.get("memory_limit"), plan["peak_bytes"] + max(more, 0)
+    if limit is not None and peak > limit:
+        raise errors.InfeasibleError(f"the program needs {peak} bytes, since it keeps {more} more than planned")
 
 
 def _whole(graph: TracedModel, structure: Structure, roles: Sequence[str]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def report_of(choice: Choice) -> str:
             mark = " *" if row is choice.row else ""
             lines.append(f"{row.name:42} {row.time_us / 1000:9.2f} {row.answer['lower_bound_us'] / 1000:9.2f} "
                          f"{row.answer['peak_bytes'] / _GIB:7.1f}{mark}")
-    lines += ["", f"Best program: {choice.row.name}, {choice.row.time_us / 1000:.2f} ms estimated."]
+    lines += ["", f"Best program: {choice.row.name}, {choice.row.time_us / 1000:.2f} ms estimated.", *choice.recipe.notes]
     if choice.free is not None:
         loss = choice.row.time_us / choice.free.time_us - 1
         lines.append(f"The best plan of any kind takes {choice.free.time_us / 1000:.2f} ms ({choice.free.name}); the "

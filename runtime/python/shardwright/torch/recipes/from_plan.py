@@ -108,6 +108,7 @@ class _Styles:
         self.made: dict[str, list[tuple[int, int]]] = defaultdict(list)  # by module: what leaves it
         self.found: dict[str, Style] = {}
         self.layouts: dict[tuple[int, int], str] = {}  # of a tensor between modules
+        self.taken_by_styles: set[tuple[int, int]] = set()  # results that only modules with styles take
 
     def word(self, words: Sequence[str], shape: Sequence[int]) -> str:
         """The word of the tensor axis. Without `sequence`, R where the sequence is divided."""
@@ -217,12 +218,14 @@ class _Styles:
             path = self.leaf(source[0])
             self.made[path].append(source)
             chosen[path].add(self._layout_of_result(path, kinds[path], source, edges, kinds))
+            if all(kinds.get(self.leaf(edge.reader)) for edge in edges):
+                self.taken_by_styles.add(source)
         for path, words in chosen.items():
             if len(words) > 1:
                 raise errors.UnsupportedError(f"is called several times with results {', '.join(sorted(words))}", path)
             word = words.pop()
             self.layouts.update({source: word for source in self.made[path]})
-            self._style_of_result(path, kinds[path], word, len(self.shape(self.made[path][0])) - 1)
+            self._style_of_result(path, kinds[path], word)
 
     def _layout_of_result(self, path: str, kind: str, source: tuple[int, int], edges: Sequence[_Edge],
                           kinds: Mapping[str, str]) -> str:
@@ -244,14 +247,17 @@ class _Styles:
             raise errors.UnsupportedError("its partial sums are used before they are added up", path)
         return "R"
 
-    def _style_of_result(self, path: str, kind: str, word: str, last: int) -> None:
+    def _style_of_result(self, path: str, kind: str, word: str) -> None:
         if not kind:
             return
         if kind.startswith("sequence"):
+            # Modules with styles take a DTensor, of which code around them sees the whole sequence.
+            is_local = not self.taken_by_styles.issuperset(self.made[path])
             self.found[path] = Style("SequenceParallel", {
-                **({} if word == "S1" else {"sequence_dim": int(word[1:])}), "use_local_output": True})
+                **({} if word == "S1" else {"sequence_dim": int(word[1:])}),
+                **({"use_local_output": True} if is_local else {})})
             return
-        is_last = word == f"S{last}"
+        is_last = word == f"S{len(self.shape(self.made[path][0])) - 1}"
         # Torch's default is an input divided in its last dimension, for tables as well.
         options: dict[str, Option] = {"input_layouts": "R"} if (
             kind == "rowwise" and self.structure.kind(path) == "embedding") else {}

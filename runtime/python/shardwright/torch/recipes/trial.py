@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from contextlib import contextmanager
@@ -40,6 +41,19 @@ def _alone(devices: int) -> Iterator[None]:
         yield
     finally:
         torch.distributed.destroy_process_group()
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without warnings, and without torch's log of what fails."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 class Saved:
@@ -95,8 +109,7 @@ def try_program(text: str, recipe: Recipe, model: torch.nn.Module, args: Sequenc
     copied = without_weights(model, mode)
     program: dict[str, Any] = {}
     exec(compile(text, "program", "exec"), program)  # noqa: S102 - the text that this package wrote
-    with _alone(devices), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _alone(devices), _silent():
         try:
             copied = program["parallelize"](copied, program["make_mesh"]("cpu"))
             return _held(copied, mode, recipe, args, kwargs)
