@@ -33,19 +33,22 @@ def traced_model(name):
 class Case:
     """A model with its program for a mesh."""
 
-    def __init__(self, name, mesh, roles, divided=False, checkpointed=False):
-        self.name, self.key = name, (name, mesh, roles, divided, checkpointed)
+    def __init__(self, name, mesh, roles, divided=False, checkpointed=False, share=None):
+        """With `share`, the plan has that part of the memory that the fastest one needs."""
+        self.name, self.key = name, (name, mesh, roles, divided, checkpointed, share)
         self.model, self.arguments, traced, known_of = traced_model(name)
         blocks = repeated_blocks(self.model) if checkpointed else ()
         traced = traced.recomputed(blocks)
         self.plan = _plan(traced, known_of, mesh, roles, divided)
+        if share is not None:
+            self.plan = _plan(traced, known_of, mesh, roles, divided, int(share * self.plan["peak_bytes"]))
         self.recipe = from_plan.recipe_of(traced.document, traced.joint.tied, self.plan, known_of,
                                           checkpointed=blocks)
         self.text = fsdp2.program_of(self.recipe)
         self.predicted = predicted(traced.document, self.plan)
 
 
-def _plan(traced, known_of, mesh, roles, divided):
+def _plan(traced, known_of, mesh, roles, divided, memory=None):
     """With `divided`, the parameters that Megatron divides are divided on the tensor axis."""
     parameters = {}
     tensor = [role == "tensor" for role in roles]
@@ -56,7 +59,7 @@ def _plan(traced, known_of, mesh, roles, divided):
         pinned = names if divided else [name for name in names if name in whole_ones]
         parameters = {name: [words.get(name, "R") if is_tensor else "*" for is_tensor in tensor] for name in pinned}
     options = {"mesh": list(mesh), "roles": list(roles), "backend": "gloo", "placements": {"parameters": parameters}}
-    return operators.plan(traced.document, options=options).data
+    return operators.plan(traced.document, memory=memory, options=options).data
 
 
 def alone(name):

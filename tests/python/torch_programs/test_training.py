@@ -15,10 +15,10 @@ TWO_BY_TWO = [((2, 2), ("shard", "tensor"), True, False), ((2, 2), ("shard", "te
 
 
 class Training(unittest.TestCase):
-    def check(self, kinds):
+    def check(self, kinds, names=programs.NAMES):
         warnings.simplefilter("ignore")
         torch.set_num_threads(1)
-        cases = [programs.Case(name, *kind) for name in programs.NAMES for kind in kinds]
+        cases = [programs.Case(name, *kind) for name in names for kind in kinds]
         wanted = {name: programs.alone(name) for name in {case.name for case in cases}}
         answers = in_group(4, programs.train_all, cases, wanted)
         for case in cases:
@@ -42,6 +42,12 @@ class Training(unittest.TestCase):
         cases, _ = self.check(TWO_BY_TWO)
         divided = {case.name for case in cases if case.recipe.styles}
         self.assertLessEqual({"llama", "qwen3", "bert", "t5", "vit", "mixtral", "gemma3", "whisper"}, divided)
+
+    def test_memory_for_a_part_of_the_fastest_plan(self):
+        kinds = [((4,), ("tensor",), False, False, 0.65), ((2, 2), ("shard", "tensor"), False, False, 0.65)]
+        cases, _ = self.check(kinds, ("llama", "qwen3", "vit"))
+        kinds = {style.kind for case in cases for style in case.recipe.styles.values()}
+        self.assertLessEqual({"ColwiseParallel", "RowwiseParallel", "SequenceParallel", "PrepareModuleInput"}, kinds)
 
 
 if __name__ == "__main__":

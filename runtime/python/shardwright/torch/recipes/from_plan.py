@@ -289,7 +289,10 @@ class _Styles:
         return ""
 
     def _slot(self, border: str, source: tuple[int, int]) -> int | str | None:
-        """Which argument of the module the tensor is."""
+        """Which argument of the module the tensor is: the only one, or that of a module inside."""
+        given = self.structure.calls[border].arguments
+        if len(given) == 1:
+            return next(iter(given))
         for edge in self.edges:
             leaf = self.leaf(edge.reader)
             if edge.source == source and leaf.startswith(border + ".") and leaf in self.structure.calls:
