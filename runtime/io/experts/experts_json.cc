@@ -188,7 +188,7 @@ Error csv_error(std::size_t line, const std::string& message) {
 // Reads the numbers of a line: between semicolons if there are any, else between commas, else
 // between blanks and tabs.
 Result<std::vector<double>> read_line(std::string_view row, std::size_t line) {
-  constexpr std::string_view kBlanks = " \t\r";
+  static constexpr std::string_view kBlanks = " \t\r";
   const auto trimmed = [](std::string_view text) {
     text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
     return text.substr(std::min(text.find_first_not_of(kBlanks), text.size()));

@@ -22,7 +22,7 @@ std::uint32_t heaviest_drawn(const ScoreQueue& left, int draws, RandomGenerator&
 }
 
 // Limit of the relative error between sums of the same costs in different orders.
-constexpr double kRounding = 1e-12;
+constexpr double kBoundRounding = 1e-12;
 
 }  // namespace
 
@@ -269,7 +269,7 @@ void BlockSolver::search(const SearchState& state, bool within_limits, Outcome& 
     elimination_.minimize(block_, outcome.work);
     list_changes(state);
     const double gain = before - block_.cost_of_chosen(state);
-    if (changed_.empty() || !(gain > kRounding * std::abs(before))) return changed_.clear();
+    if (changed_.empty() || !(gain > kBoundRounding * std::abs(before))) return changed_.clear();
     outcome.work += changed_.size();
     const Excess excess = within_limits ? excess_.largest(state, changed_) : Excess{};
     if (excess.bytes <= 0) {
