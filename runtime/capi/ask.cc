@@ -148,7 +148,10 @@ shardwright_status shardwright_answer_summary(const shardwright_answer* answer,
                                               shardwright_outcome* outcome, uint64_t* warnings) {
   return guarded([&] {
     const auto found = object_of(answer, "answer");
-    if (outcome != nullptr) *outcome = commands::kOutcomes[found->answer().outcome].number_in_c;
+    if (outcome != nullptr) {
+      const auto number = static_cast<std::size_t>(found->answer().outcome);
+      *outcome = commands::kOutcomes[number].number_in_c;
+    }
     if (warnings != nullptr) *warnings = found->answer().warnings.size();
   });
 }
