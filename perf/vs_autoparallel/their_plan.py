@@ -21,31 +21,34 @@ torch.cpu.get_device_name = lambda *_: "H100"  # AutoParallel asks for it to est
 import autoparallel.api
 import pulp
 from autoparallel.cost_models.nccl_cost_model import h100_topo_config
+from autoparallel.optimize_sharding import ShardingOptimizer
 from their_graph import document_of
-from their_problem import problem_of
+
+import shardwright.autoparallel
 
 DEVICES_PER_NODE = 8
 
 
 class Stages:
-    """CPU seconds of functions of a module that are replaced by ones that are timed."""
+    """CPU seconds of functions of a module or a class that are replaced by ones that are timed."""
 
-    def __init__(self, module, names):
+    def __init__(self, owner, *names):
         self.cpu = {}
         for name in names:
-            setattr(module, name, self._timed(name, getattr(module, name)))
+            setattr(owner, name, self._timed(name, getattr(owner, name)))
 
     def _timed(self, name, function):
         def timed(*arguments, **options):
             before = Used.now()
-            result = function(*arguments, **options)
-            self.cpu[name] = Used.now().since(before)
-            return result
+            try:
+                return function(*arguments, **options)
+            finally:
+                self.cpu[name] = Used.now().since(before)
         return timed
 
 
 def planned(arguments, mesh):
-    stages = Stages(autoparallel.api, ("build_joint_graph", "ShardingOptimizer"))
+    stages = Stages(autoparallel.api, "build_joint_graph", "ShardingOptimizer")
     nodes = mesh.size() // DEVICES_PER_NODE
     batch, tokens, width = arguments.shape or input_shape(arguments.mesh)
     pin = (Shard(0),) + (Replicate(),) * (mesh.ndim - 1)
@@ -67,24 +70,26 @@ def planned(arguments, mesh):
                    "constraints": len(optimizer.prob.constraints)}
         print(json.dumps(figures), flush=True)  # if the solver ends this process, that much is known
         figures.update(solved(optimizer, built, begin))
-        if arguments.problem:
-            write(arguments.problem, problem_of(optimizer, pin))
         return figures
 
 
 def solved(optimizer, built, begin):
+    stages = Stages(ShardingOptimizer, "_solve")
     try:
         solution = optimizer.get_solution()
     except RuntimeError:  # it takes no plan from a solver that was stopped
         solution = None
     end = Used.now()
     found = solution and optimizer.prob.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    figures = {"solve": end.since(built), "cbc": end.children_cpu - built.children_cpu, "total": end.since(begin),
+    figures = {"solve": end.since(built), "program": stages.cpu["_solve"], "total": end.since(begin),
                "peak_bytes": end.peak_bytes - begin.peak_bytes,
                "proved": optimizer.prob.sol_status == pulp.LpSolutionOptimal}
     if found:
         cost = optimizer._compute_solution_cost(optimizer._to_concrete_solution(solution))
         figures.update(objective_us=pulp.value(optimizer.prob.objective), transitions=int(cost["transition"]))
+    with shardwright.autoparallel.Solver(threads=1) as solver:
+        optimizer.resolve()
+    figures["ours"] = {"program": stages.cpu["_solve"], "objective_us": solver.result.objective, "status": solver.result.status}
     return figures
 
 
@@ -99,7 +104,6 @@ def main():
     parser.add_argument("--shape", type=int, nargs=3, help="of the input; by default the mesh's")
     parser.add_argument("--blocks", type=int, required=True)
     parser.add_argument("--repeated", choices=("equal", "free"), default="equal")
-    parser.add_argument("--problem", help="write the problem in the form of the IOPDDL contest; blocks must be free")
     parser.add_argument("--document", help="write graph and rules as ours instead; the mesh must have one axis")
     parser.add_argument("--limit", type=int, help="seconds for CBC")
     arguments = parser.parse_args()

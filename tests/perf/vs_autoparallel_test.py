@@ -28,8 +28,9 @@ compare = loaded()
 
 
 def theirs(**changes):
-    return {"trace": 1.0, "build": 6.0, "solve": 2.0, "total": 9.0, "cbc": 1.5, "peak_bytes": 2**20, "proved": True,
-            "objective_us": 100.0, "variables": 1000, "constraints": 10, **changes}
+    return {"trace": 1.0, "build": 6.0, "solve": 2.0, "total": 9.0, "program": 1.5, "peak_bytes": 2**20, "proved": True,
+            "objective_us": 100.0, "variables": 1000, "constraints": 10,
+            "ours": {"program": 0.05, "objective_us": 100.0, "status": "optimal"}, **changes}
 
 
 def ours(objective_us=100.0):
@@ -38,9 +39,7 @@ def ours(objective_us=100.0):
 
 def case(**changes):
     made = compare.Case(SimpleNamespace(limit=300), (4, 2), 4, "free")
-    made.take({"theirs": [theirs(**changes)], "ours": [ours()], "builds": [0.01],
-               "solved": [{"cpu": 0.05, "objective_us": 100.0, "status": "optimal"}],
-               "same_graph": ours()})
+    made.take({"theirs": [theirs(**changes)], "ours": [ours()], "builds": [0.01], "same_graph": ours()})
     return made
 
 
@@ -50,11 +49,12 @@ class Cases(unittest.TestCase):
         self.assertIn("| 4x2 | 4 free |", row)
         self.assertIn("| 600x |", row)  # build
         self.assertIn("| 32x | 12x |", row)  # build and solve over plan, and all
-        self.assertIn("| 30x |", case().problem())
+        self.assertIn("| 1,000 | 10 | 1.50 | 0.05 | 30.0x |", case().program())
 
     def test_a_stopped_solver_would_have_taken_longer(self):
         stopped = case(proved=False)
         self.assertIn("over 32x", stopped.times())
+        self.assertIn("over 30.0x", stopped.program())
         self.assertIn("(not proved)", stopped.objectives())
 
     def test_a_dearer_plan_of_the_same_is_found(self):

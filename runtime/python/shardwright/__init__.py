@@ -6,7 +6,8 @@
 
 The functions have the names of the commands: those for embedding tables are here, the others in
 `shardwright.operators`, `shardwright.program`, `shardwright.experts` and `shardwright.machine`. `shardwright.torchrec`
-replaces TorchRec's planner, `shardwright.torch` shards models of PyTorch.
+replaces TorchRec's planner, `shardwright.torch` shards models of PyTorch, `shardwright.autoparallel` replaces the
+solver of PyTorch's AutoParallel.
 """
 
 from . import experts, machine, operators, program
