@@ -24,7 +24,7 @@ def predicted(document: Mapping[str, Any], plan: Mapping[str, Any]) -> Held:
 
     def held(node: int, output: int, words: Sequence[str]) -> int:
         tensor = rows[node]["outputs"][output]
-        extents = list(tensor["shape"])
+        extents: list[int] = list(tensor["shape"])
         for size, word in zip(sizes, words):
             if word.startswith("S"):
                 extents[int(word[1:])] = -(-extents[int(word[1:])] // size)
