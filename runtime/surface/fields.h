@@ -157,11 +157,11 @@ namespace internal {
 
 template <class T>
 struct Inner {
-  using type = T;
+  using Type = T;
 };
 template <class T>
 struct Inner<std::optional<T>> {
-  using type = T;
+  using Type = T;
 };
 
 }  // namespace internal
@@ -169,7 +169,7 @@ struct Inner<std::optional<T>> {
 template <class Out>
 Field& Fields::value(std::string_view name, Out& out, std::string_view type, std::string_view help,
                      auto reader) {
-  using Value = typename internal::Inner<Out>::type;
+  using Value = typename internal::Inner<Out>::Type;
   Field& field = add(name, type, help);
   field.take_words = [&out, reader](const std::vector<std::string>& words) -> Status {
     SHARDWRIGHT_ASSIGN_OR_RETURN(auto given, reader.of_word(words.back()));

@@ -333,23 +333,23 @@ JsonShape shape_of(const T&) {
 namespace internal {
 
 template <class T>
-inline constexpr bool is_optional = false;
+inline constexpr bool is_optional_v = false;
 template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
+inline constexpr bool is_optional_v<std::optional<T>> = true;
 template <class T>
-inline constexpr bool is_list = false;
+inline constexpr bool is_list_v = false;
 template <class T>
-inline constexpr bool is_list<std::vector<T>> = true;
+inline constexpr bool is_list_v<std::vector<T>> = true;
 
 }  // namespace internal
 
 template <class T>
 void write_value(JsonWriter& json, const T& value) {
-  if constexpr (internal::is_optional<T>) {
+  if constexpr (internal::is_optional_v<T>) {
     value ? write_value(json, *value) : static_cast<void>(json.null());
   } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
     json.numbers(value);
-  } else if constexpr (internal::is_list<T>) {
+  } else if constexpr (internal::is_list_v<T>) {
     json.begin_array();
     for (const auto& element : value)
       write_value(json, element);
@@ -400,9 +400,10 @@ JsonMembers& JsonMembers::member(std::string_view key, T& value, std::string_vie
     }
     add_shape(key, std::move(shape), is_required);
   } else {
-    if constexpr (internal::is_optional<T>) {
+    if constexpr (internal::is_optional_v<T>) {
       if (!is_required && !value) return *this;
     }
+    // One of object_, shape_ and json_ is set. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
     write_value(json_->key(key), value);
   }
   return *this;
@@ -431,8 +432,8 @@ JsonMembers& JsonMembers::object(std::string_view key, const Function& function,
 template <class List>
 JsonMembers& JsonMembers::rows(std::string_view key, List& list, bool closes_line,
                                std::string_view help) {
-  if (json_ == nullptr) return member(key, list, help, !internal::is_optional<List>);
-  if constexpr (internal::is_optional<List>) {
+  if (json_ == nullptr) return member(key, list, help, !internal::is_optional_v<List>);
+  if constexpr (internal::is_optional_v<List>) {
     return list ? rows(key, *list, closes_line) : *this;
   } else {
     json_->key(key).begin_array();
@@ -477,11 +478,12 @@ JsonMembers& JsonMembers::shown(std::string_view key, const T& value, std::strin
   if (shape_ != nullptr) {
     JsonShape shape = shape_of(value).says(help);
     shape.nullable = false;
-    add_shape(key, std::move(shape), !internal::is_optional<T>);
+    add_shape(key, std::move(shape), !internal::is_optional_v<T>);
   } else if (json_ != nullptr) {
-    if constexpr (internal::is_optional<T>) {
+    if constexpr (internal::is_optional_v<T>) {
       if (!value) return *this;
     }
+    // One of object_, shape_ and json_ is set. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
     write_value(json_->key(key), value);
   }
   return *this;

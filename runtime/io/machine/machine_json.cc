@@ -13,7 +13,6 @@ namespace shardwright {
 namespace {
 
 using embedding::ComputeKernel;
-using embedding::CostTerm;
 using embedding::EnumNames;
 using embedding::FittedTime;
 using embedding::LookupModel;
@@ -296,24 +295,24 @@ Result<MachineFile> read_machine_file(std::string_view text) {
   return file;
 }
 
-void write_machine_file(const MachineFile& written, const TextSink& sink) {
-  MachineFile file = written;
-  for (LookupMeasurement& row : file.lookups)
+void write_machine_file(const MachineFile& file, const TextSink& sink) {
+  MachineFile written = file;
+  for (LookupMeasurement& row : written.lookups)
     row.call.lookups /= row.call.bags;
   std::int64_t format = kFormat;
   JsonWriter json(sink);
   json.begin_object().new_line().key("machine");
-  write_by(json, [&](JsonMembers& members) { describe_machine(members, file, format); });
+  write_by(json, [&](JsonMembers& members) { describe_machine(members, written, format); });
   json.new_line().key("embedding").begin_object().new_line().key("models").begin_array();
-  for (const LookupModel& model : file.spec.lookups)
+  for (const LookupModel& model : written.spec.lookups)
     write_value(json.new_line(), model);
-  write_measurements(json.end_array().new_line().key("lookups"), file.lookups);
+  write_measurements(json.end_array().new_line().key("lookups"), written.lookups);
   json.end_object().new_line().key("collectives").begin_object().key("models").begin_array();
-  for (const MeasuredCollective& model : file.spec.collectives)
+  for (const MeasuredCollective& model : written.spec.collectives)
     write_value(json.new_line(), model);
-  write_measurements(json.end_array().new_line().key("measurements"), file.collectives);
+  write_measurements(json.end_array().new_line().key("measurements"), written.collectives);
   json.end_object().new_line().key("operator_times").begin_array();
-  for (const operators::OperatorTime& time : file.operator_times) {
+  for (const operators::OperatorTime& time : written.operator_times) {
     json.new_line().begin_object().member("op", time.op).key("inputs").begin_array();
     for (const redistribution::Shape& shape : time.inputs) {
       json.begin_array();

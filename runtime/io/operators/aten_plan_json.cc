@@ -189,6 +189,7 @@ Words words_of(const MaybePlacement& placement, std::size_t num_axes) {
 
 std::vector<Words> words_of(const std::vector<MaybePlacement>& placements, std::size_t num_axes) {
   std::vector<Words> words;
+  words.reserve(placements.size());
   for (const MaybePlacement& placement : placements)
     words.push_back(words_of(placement, num_axes));
   return words;
@@ -277,6 +278,7 @@ std::vector<ModuleOfPlan> modules_of_plan(const AtenGraph& graph, const AtenPlan
       cross(graph.outputs()[o].value, "", plan.outputs[o].placement);
   }
   std::vector<ModuleOfPlan> list;
+  list.reserve(modules.size());
   for (const auto& [path, border] : modules) {
     list.push_back({path,
                     {border.inputs.begin(), border.inputs.end()},

@@ -90,9 +90,9 @@ Rank RankSampler::draw_target(const ShardUse& use, Window window) {
 
 std::uint32_t RankSampler::breadth() {
   const std::uint32_t world = state_->model().world_size();
-  if (world <= parameters_->few_ranks || random_->one_in(parameters_->full_scan_one_in))
+  if (world <= MoveParameters::kFewRanks || random_->one_in(MoveParameters::kFullScanOneIn))
     return world;
-  return parameters_->sampled_ranks;
+  return MoveParameters::kSampledRanks;
 }
 
 EjectionChain::EjectionChain(AllocationState& state, EnergyPlacer& placer, RandomGenerator& random,
@@ -158,7 +158,7 @@ double EjectionChain::append_unit(std::uint32_t table, std::uint32_t choice) {
     links_[length_].table = member;
     links_[length_++].choice = member == table ? choice : state_->choice(member);
   }
-  const std::uint32_t tries = random_->coin() ? 1 : parameters_->unit_tries;
+  const std::uint32_t tries = random_->coin() ? 1 : MoveParameters::kUnitTries;
   return rise +
          placer_->place_unit({links_.data() + begin, length_ - begin}, tries, sampler_->breadth());
 }
@@ -297,7 +297,7 @@ void Annealer::try_choice(std::uint32_t table, double most) {
   }
   const double rise = placer_.take_away(table);
   if (everywhere && rise + state_->slope() * least_load(choice) > most) return state_->take_back();
-  const Window window = placer_.new_window(table, choice, parameters_->whole_place_one_in);
+  const Window window = placer_.new_window(table, choice, MoveParameters::kWholePlaceOneIn);
   chain_.finish(rise + chain_.begin_with(table, choice, window), most);
 }
 

@@ -29,20 +29,22 @@ double CoolingSchedule::start_of(const RoundShape& shape, RandomGenerator& rando
   const double decades =
       std::log10(static_cast<double>(steps_left_) / (cooling.free_steps_per_table * (tables + 1)));
   const double coolest = shape.squared ? cooling.squared_coolest : cooling.linear_coolest;
-  const std::uint64_t melt_every =
-      shape.num_tables < cooling.few_tables ? cooling.few_tables_melt_every : cooling.melt_every;
+  const std::uint64_t melt_every = shape.num_tables < CoolingParameters::kFewTables
+                                       ? CoolingParameters::kFewTablesMeltEvery
+                                       : CoolingParameters::kMeltEvery;
   const bool melts = shape.uneven && shape.round % melt_every == 1 % melt_every;
   const double slow_hottest = shape.squared ? cooling.squared_hottest : cooling.linear_hottest;
   const double hottest =
       melts ? 0 : std::max(0.0, slow_hottest - cooling.heat_per_decade * decades);
-  const double range = melts ? cooling.melting_range : coolest - hottest;
+  const double range = melts ? CoolingParameters::kMeltingRange : coolest - hottest;
   return shape.typical_gain * std::pow(kDecade, -hottest - range * random.fraction());
 }
 
 void CoolingSchedule::begin(const RoundShape& shape, RandomGenerator& random) {
   const CoolingParameters& cooling = *parameters_;
   const double growth =
-      std::pow(cooling.growth, static_cast<double>(std::min(shape.round, cooling.growing_rounds)));
+      std::pow(cooling.growth,
+               static_cast<double>(std::min(shape.round, CoolingParameters::kGrowingRounds)));
   const double tables = static_cast<double>(shape.num_tables);
   steps_left_ = static_cast<std::uint64_t>(
       growth * std::max(cooling.least_steps, cooling.steps_per_table * tables));
@@ -89,18 +91,18 @@ void AnnealingLane::choose_target(double lower_bound) {
   RandomGenerator& random = annealer_.random();
   const double bound = std::max(lower_bound, context_->bound());
   const bool fitting = !incumbent_.exists();
-  const double tries = static_cast<double>(std::min(rounds_, targets.fitting_rounds));
-  const double best = fitting
-                          ? bound * (targets.fitting_target + targets.fitting_target_growth * tries)
-                          : incumbent_.rating();
+  const double tries = static_cast<double>(std::min(rounds_, TargetParameters::kFittingRounds));
+  const double best = fitting ? bound * (TargetParameters::kFittingTarget +
+                                         TargetParameters::kFittingTargetGrowth * tries)
+                              : incumbent_.rating();
   const double share = targets.target_shares[random.below(targets.target_shares.size())];
   const double target = best - share * std::max(best - bound, 0.0);
   const bool squared = (rounds_ + lane_) % 2 == 0;
   const double memory_weight =
-      fitting ? std::pow(targets.fitting_weight_growth, tries) : targets.memory_weight;
+      fitting ? std::pow(TargetParameters::kFittingWeightGrowth, tries) : targets.memory_weight;
   double rule_weight = memory_weight;
   if (context_->model().rules().any()) {
-    rule_weight = fitting ? memory_weight + targets.fitting_rule_weight
+    rule_weight = fitting ? memory_weight + TargetParameters::kFittingRuleWeight
                           : targets.rule_weights[random.below(targets.rule_weights.size())];
   }
   state_.set_goal({target, target, memory_weight, squared, rule_weight});
@@ -188,7 +190,7 @@ bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
   double target = 0;
   if (!begin_allocation(bound, target, budget)) return false;
   choose_target(lower_bound);
-  const double weight = parameters_.restarts.target_weight;
+  const double weight = RestartParameters::kTargetWeight;
   if (target > 0) state_.set_goal({target, target, weight, state_.goal().squared, weight});
   if (parameters_.methods.pair_balancing && incumbent_.exists() && rounds_ % 2 != 0)
     even_out(rounds_ * parameters_.balance.work_per_round, budget);

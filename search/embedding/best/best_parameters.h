@@ -19,11 +19,11 @@ struct ConstructParameters {
   // EvenPlacer balances a memory tier only if the choices fill more than this fraction of the tier.
   double scarce_fill = 0.5;
   // Ranks per block of EvenPlacer, which skips whole blocks. Affects only the speed.
-  static constexpr std::size_t ranks_per_block = 32;
+  static constexpr std::size_t kRanksPerBlock = 32;
   // Largest number of times that choices_below() chooses again.
-  static constexpr int most_agreement_rounds = 8;
+  static constexpr int kMostAgreementRounds = 8;
   // Bisection steps for the price of memory each time, which only ranks the choices of a table.
-  static constexpr int price_steps = 12;
+  static constexpr int kPriceSteps = 12;
 };
 
 // Moves of the annealer. The kind of a move is drawn in sixteenths: `choice`, then `shift`, then
@@ -31,12 +31,12 @@ struct ConstructParameters {
 // a power of two.
 // Thread safety: a value.
 struct MoveParameters {
-  // A shard of a new choice is tried on all ranks if there are at most `few_ranks`. With more
-  // ranks, it is tried on `sampled_ranks` random ranks, and one time in `full_scan_one_in` on all
+  // A shard of a new choice is tried on all ranks if there are at most `kFewRanks`. With more
+  // ranks, it is tried on `kSampledRanks` random ranks, and one time in `kFullScanOneIn` on all
   // ranks, so that the cost of a step does not grow with the number of ranks.
-  static constexpr std::uint32_t few_ranks = 32;
-  static constexpr std::uint32_t sampled_ranks = 12;
-  static constexpr std::uint64_t full_scan_one_in = 16;
+  static constexpr std::uint32_t kFewRanks = 32;
+  static constexpr std::uint32_t kSampledRanks = 12;
+  static constexpr std::uint64_t kFullScanOneIn = 16;
   // Half of the moves start at the rank of the highest energy among this many random ranks.
   std::uint32_t loaded_rank_tournament = 4;
   // Half of the shifted shards go to the best of this many random ranks, the rest to any rank.
@@ -52,9 +52,9 @@ struct MoveParameters {
   std::size_t longest_chain = 6;
   std::uint64_t long_chain_one_in = 8;
   // See EnergyPlacer::new_window().
-  static constexpr std::uint64_t whole_place_one_in = 4;
+  static constexpr std::uint64_t kWholePlaceOneIn = 4;
   // Half of the moved units go to the best of this many random places, the other half to any place.
-  static constexpr std::uint32_t unit_tries = 4;
+  static constexpr std::uint32_t kUnitTries = 4;
 };
 
 // The temperature of a round falls from a random start to a fixed end. The start is relative to the
@@ -69,7 +69,7 @@ struct CoolingParameters {
   // The length of a round grows by this factor, for this many rounds. Short rounds find a first
   // plan soon; long rounds find better plans.
   double growth = 1.3;
-  static constexpr std::uint64_t growing_rounds = 20;
+  static constexpr std::uint64_t kGrowingRounds = 20;
   // The start is between 10^-hottest and 10^-coolest. Then the temperature at the end.
   double squared_hottest = 4.5;
   double squared_coolest = 5.5;
@@ -81,13 +81,13 @@ struct CoolingParameters {
   // of steps exceeds free_steps_per_table for every table.
   double heat_per_decade = 1.5;
   double free_steps_per_table = 20;
-  // If ranks differ in rules or speed, one round in `melt_every` starts far hotter, between
+  // If ranks differ in rules or speed, one round in `kMeltEvery` starts far hotter, between
   // 10^-melting_range and 1, because the best plan may be very different. With fewer than
-  // `few_tables` tables, one round in `few_tables_melt_every` does.
-  static constexpr std::size_t few_tables = 30;
-  static constexpr std::uint64_t few_tables_melt_every = 2;
-  static constexpr std::uint64_t melt_every = 4;
-  static constexpr double melting_range = 2;
+  // `kFewTables` tables, one round in `kFewTablesMeltEvery` does.
+  static constexpr std::size_t kFewTables = 30;
+  static constexpr std::uint64_t kFewTablesMeltEvery = 2;
+  static constexpr std::uint64_t kMeltEvery = 4;
+  static constexpr double kMeltingRange = 2;
 };
 
 // The Goal of a round. Weights are in units of its energy.
@@ -101,15 +101,15 @@ struct TargetParameters {
   double memory_weight = 0.1;
   // Weights of a broken rule once there is a plan. A round draws one of these at random.
   static constexpr std::array<double, 4> rule_weights{0.1, 1, 10, 100};
-  // While there is no plan, the target is the bound times `fitting_target` plus
-  // `fitting_target_growth` per round, and the weight of memory grows by `fitting_weight_growth`
-  // per round. Both grow for `fitting_rounds` rounds. A broken rule weighs `fitting_rule_weight`
+  // While there is no plan, the target is the bound times `kFittingTarget` plus
+  // `kFittingTargetGrowth` per round, and the weight of memory grows by `kFittingWeightGrowth`
+  // per round. Both grow for `kFittingRounds` rounds. A broken rule weighs `kFittingRuleWeight`
   // times the weight of memory.
-  static constexpr double fitting_target = 1.05;
-  static constexpr double fitting_target_growth = 0.1;
-  static constexpr double fitting_weight_growth = 4;
-  static constexpr std::uint64_t fitting_rounds = 12;
-  static constexpr double fitting_rule_weight = 10;
+  static constexpr double kFittingTarget = 1.05;
+  static constexpr double kFittingTargetGrowth = 0.1;
+  static constexpr double kFittingWeightGrowth = 4;
+  static constexpr std::uint64_t kFittingRounds = 12;
+  static constexpr double kFittingRuleWeight = 10;
 };
 
 // How a round begins if it does not continue from the best plan.
@@ -120,53 +120,53 @@ struct RestartParameters {
   std::array<double, 8> shard_limits{1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
   // If the busiest rank of the best first allocation exceeds the mean load by this factor, the
   // shards of choices on single ranks (Reach::kDevice) are too large. Bisection then finds the
-  // least factor for the price of their load, up to `most_single_factor`, that removes one such
+  // least factor for the price of their load, up to `kMostSingleFactor`, that removes one such
   // shard from the busiest rank.
-  static constexpr double coarse_excess = 1.05;
-  static constexpr double most_single_factor = 4;
-  static constexpr int single_factor_steps = 8;
-  // The price of memory is multiplied by 1 + k x price_step, with a random k below `price_steps`
+  static constexpr double kCoarseExcess = 1.05;
+  static constexpr double kMostSingleFactor = 4;
+  static constexpr int kSingleFactorSteps = 8;
+  // The price of memory is multiplied by 1 + k x price_step, with a random k below `kPriceSteps`
   // (below `first_price_steps` the first time).
   double price_step = 0.25;
   std::uint32_t first_price_steps = 2;
-  static constexpr std::uint32_t price_steps = 5;
+  static constexpr std::uint32_t kPriceSteps = 5;
   // Weights of memory and of rules when first allocations are compared: fitting comes first.
   double memory_weight = 1000;
-  static constexpr double rule_weight = 1000;
+  static constexpr double kRuleWeight = 1000;
   // One round in this many continues from the current allocation instead of the best allocation.
   std::uint32_t keep_current_one_in = 8;
 
   // Rounds may start with choices_below(), because in full memory no chain of moves changes which
-  // tables are on all ranks. One round in `far_one_in` does if the rating exceeds `far` times the
-  // bound, and one in `near_one_in` if the rating exceeds `near` times the bound.
-  static constexpr double far = 1.25;
+  // tables are on all ranks. One round in `kFarOneIn` does if the rating exceeds `kFar` times the
+  // bound, and one in `kNearOneIn` if the rating exceeds `near` times the bound.
+  static constexpr double kFar = 1.25;
   double near = 1.05;
-  static constexpr std::uint32_t far_one_in = 2;
-  static constexpr std::uint32_t near_one_in = 8;
-  // If the rating exceeds only `nearest` times the bound, one round in `drawn_one_in` starts with
+  static constexpr std::uint32_t kFarOneIn = 2;
+  static constexpr std::uint32_t kNearOneIn = 8;
+  // If the rating exceeds only `kNearest` times the bound, one round in `kDrawnOneIn` starts with
   // random choices. All these choices together are expected to cost more than the cheapest choices
-  // by `drawn_excess` times the distance to the bound, times the square of a random fraction.
-  static constexpr double nearest = 1.0001;
-  static constexpr std::uint32_t drawn_one_in = 4;
-  static constexpr double drawn_excess = 1;
-  static constexpr int drawn_steps = 10;  // of the bisection for the temperature of the draw
+  // by `kDrawnExcess` times the distance to the bound, times the square of a random fraction.
+  static constexpr double kNearest = 1.0001;
+  static constexpr std::uint32_t kDrawnOneIn = 4;
+  static constexpr double kDrawnExcess = 1;
+  static constexpr int kDrawnSteps = 10;  // of the bisection for the temperature of the draw
   // Each draw multiplies the loads of choices by a random factor from e^-x to e^x per Reach, which
-  // shifts load between single ranks, hosts and all ranks. x is `reach_spread` times the relative
+  // shifts load between single ranks, hosts and all ranks. x is `kReachSpread` times the relative
   // distance to the bound.
-  static constexpr double reach_spread = 5;
+  static constexpr double kReachSpread = 5;
   // If memory is scarce, the `part` of ConsideredChoices::set_rating() is one of these at random.
   static constexpr std::array<double, 4> considered_parts{1, 1.0 / 4, 1.0 / 16, 1.0 / 64};
   // Number of targets that choices_below() tries: by bisection the first time, then at random.
-  static constexpr int first_target_tries = 6;
-  static constexpr int target_tries = 3;
+  static constexpr int kFirstTargetTries = 6;
+  static constexpr int kTargetTries = 3;
   // No target is below this fraction of the best rating.
-  static constexpr double least_target = 1e-3;
+  static constexpr double kLeastTarget = 1e-3;
   // The price of memory is multiplied by a random factor from 1 to 1 + target_price_spread.
-  static constexpr double target_price_spread = 0.5;
+  static constexpr double kTargetPriceSpread = 0.5;
   // Weight of memory and of rules in a round that starts with construct_below().
-  static constexpr double target_weight = 10;
+  static constexpr double kTargetWeight = 10;
   // Work of choices_below() per choice and target, in updates of a rank.
-  static constexpr std::uint64_t work_per_choice = 10;
+  static constexpr std::uint64_t kWorkPerChoice = 10;
 };
 
 // Parameters of PairBalancer.
@@ -174,7 +174,7 @@ struct RestartParameters {
 struct BalanceParameters {
   // Number of subsets enumerated for each half of the shards: a power of two, at most 2^15. Up to 2
   // x log2(subsets) = 20 shards are divided at once.
-  static constexpr std::size_t subsets = 1024;
+  static constexpr std::size_t kSubsets = 1024;
   // Work of pair balancing: this much times the number of earlier rounds, in every second round.
   std::uint64_t work_per_round = 50'000;
   // Pair balancing ends early after this many consecutive failed tries per rank.
@@ -198,21 +198,21 @@ struct AnnealingParameters {
 struct LaneParameters {
   // Number of annealing lanes; parameters_for() sets it.
   std::uint32_t annealing_lanes = 16;
-  // Work of a lane in the first round, doubled every round up to `most_round_work`. Short rounds
+  // Work of a lane in the first round, doubled every round up to `kMostRoundWork`. Short rounds
   // suffice for many problems. Long rounds save waits for the slowest lane.
-  static constexpr std::uint64_t first_round_work = 15'000;
-  static constexpr std::uint64_t most_round_work = 500'000;
+  static constexpr std::uint64_t kFirstRoundWork = 15'000;
+  static constexpr std::uint64_t kMostRoundWork = 500'000;
   // Work of the proof per round, in units of an annealing lane's work: while plans get better, once
   // plans no longer get better, and after `calm_work` without a better plan. Better plans come
   // first, because they make the proof easier.
-  static constexpr std::uint64_t proof_share = 6;
-  static constexpr std::uint64_t settled_proof_share = 24;
-  static constexpr std::uint64_t calm_proof_share = 144;
+  static constexpr std::uint64_t kProofShare = 6;
+  static constexpr std::uint64_t kSettledProofShare = 24;
+  static constexpr std::uint64_t kCalmProofShare = 144;
   std::uint64_t calm_work = 32'000'000;
   // Limit of this work while one lane of the proof works alone, in addition to the number of
   // annealing lanes. A lower limit makes up for the longer steps of a proof.
-  static constexpr std::uint64_t alone_proof_share = 12;
-  // If the bound has not risen for this much work, `settled_proof_share` applies again.
+  static constexpr std::uint64_t kAloneProofShare = 12;
+  // If the bound has not risen for this much work, `kSettledProofShare` applies again.
   std::uint64_t stuck_work = 256'000'000;
   // Number of lanes that start a round from the same suggestion (SuggestedStart) of the proof.
   std::uint32_t suggestion_tries = 3;
@@ -220,13 +220,13 @@ struct LaneParameters {
   std::uint32_t most_suggestions = 32;
   // Plans get better if, over the last 1 / recent_parts of all work, the rating fell by this
   // fraction of its distance to the bound.
-  static constexpr double progress = 0.1;
+  static constexpr double kProgress = 0.1;
   // Although the gap is proved, the search goes on while, over the last 1 / last_parts of all work,
   // the rating fell by the fraction `last_progress` of its distance to the bound. It ends if this
-  // distance is below the fraction `nothing_better` of the rating.
-  static constexpr std::uint64_t last_parts = 8;
+  // distance is below the fraction `kNothingBetter` of the rating.
+  static constexpr std::uint64_t kLastParts = 8;
   double last_progress = 0.5;
-  static constexpr double nothing_better = 1e-6;
+  static constexpr double kNothingBetter = 1e-6;
   std::uint64_t recent_parts = 4;
 };
 

@@ -101,7 +101,7 @@ void ProofLanes::end_round(std::uint64_t first_lane_work, std::uint64_t round_wo
 
 // Limit of the share of a lane that works alone: at most the number of annealing lanes.
 std::uint64_t ProofLanes::most_alone() const {
-  return std::min<std::uint64_t>(parameters_.alone_proof_share, parameters_.annealing_lanes);
+  return std::min<std::uint64_t>(LaneParameters::kAloneProofShare, parameters_.annealing_lanes);
 }
 
 // The share of all lanes of a shared tree. It is small while few lanes have leaves, so that leaves

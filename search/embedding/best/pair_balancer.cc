@@ -26,9 +26,9 @@ bool may_go(const AllocationState& state, const ShardUse& use, Rank other) {
 }  // namespace
 
 PairBalancer::PairBalancer(const BalanceParameters& parameters)
-    : most_shards_(2 * static_cast<std::size_t>(std::countr_zero(parameters.subsets))) {
-  left_.reserve(parameters.subsets);
-  right_.reserve(parameters.subsets);
+    : most_shards_(2 * static_cast<std::size_t>(std::countr_zero(BalanceParameters::kSubsets))) {
+  left_.reserve(BalanceParameters::kSubsets);
+  right_.reserve(BalanceParameters::kSubsets);
 }
 
 void PairBalancer::collect(const AllocationState& state, Rank rank, Rank other) {

@@ -42,7 +42,7 @@ PortfolioSearch::PortfolioSearch(const ChoiceModel& model, std::uint64_t seed, b
       proves_(prove),
       proof_(model, prove, parameters, budget),
       lanes_(context_, seed, parameters),
-      round_work_(parameters_.lanes.first_round_work),
+      round_work_(LaneParameters::kFirstRoundWork),
       lane_work_(proof_.size() + lanes_.size()),
       suggestions_(model, parameters.lanes) {}
 
@@ -66,7 +66,7 @@ bool PortfolioSearch::is_proved() const {
 
 // Returns true if plans still get better, although the gap may be proved.
 bool PortfolioSearch::goes_on() const {
-  return is_improving_ && bound_ < aim() * (1 - parameters_.lanes.nothing_better);
+  return is_improving_ && bound_ < aim() * (1 - LaneParameters::kNothingBetter);
 }
 
 bool PortfolioSearch::is_done() const { return is_proved() && !goes_on(); }
@@ -83,12 +83,13 @@ double PortfolioSearch::recent_fall(std::uint64_t work, std::uint64_t parts) con
 
 std::uint64_t PortfolioSearch::proof_share(std::uint64_t work) const {
   const LaneParameters& lanes = parameters_.lanes;
-  if (!best_) return lanes.proof_share;
-  if (recent_fall(work, lanes.recent_parts) > lanes.progress * (best_->rating - bound()))
-    return lanes.proof_share;
+  if (!best_) return LaneParameters::kProofShare;
+  if (recent_fall(work, lanes.recent_parts) > LaneParameters::kProgress * (best_->rating - bound()))
+    return LaneParameters::kProofShare;
   const bool is_calm = work > best_since_ + lanes.calm_work;
   const bool is_rising = work <= bound_since_ + lanes.stuck_work;
-  return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
+  return is_calm && is_rising ? LaneParameters::kCalmProofShare
+                              : LaneParameters::kSettledProofShare;
 }
 
 std::size_t PortfolioSearch::propose(std::size_t, const Budget&) {
@@ -176,8 +177,8 @@ void PortfolioSearch::take_in(std::uint64_t work) {
   if (best_ && (found != nullptr || bound_ > bound_before))
     steps_.push_back({work, best_->rating, bound_});
   const LaneParameters& lanes = parameters_.lanes;
-  is_improving_ =
-      best_ && recent_fall(work, lanes.last_parts) > lanes.last_progress * (best_->rating - bound_);
+  is_improving_ = best_ && recent_fall(work, LaneParameters::kLastParts) >
+                               lanes.last_progress * (best_->rating - bound_);
   if (found != nullptr) lanes_.offer(*best_);
   suggestions_.add(std::move(suggestions));
   if (std::optional<SuggestedStart> next = suggestions_.take()) lanes_.suggest(*std::move(next));
@@ -188,13 +189,13 @@ void PortfolioSearch::shorten_round(const Budget& budget) {
   const LaneParameters& lanes = parameters_.lanes;
   const std::uint64_t left = budget.most_work_left().value_or(~std::uint64_t{0});
   const std::uint64_t most = left / (lanes.annealing_lanes + proof_.share());
-  round_work_ = std::min(round_work_, std::max(most, lanes.first_round_work));
+  round_work_ = std::min(round_work_, std::max(most, LaneParameters::kFirstRoundWork));
 }
 
 // Counts the work of all lanes, takes in their results, and sets the next work of the proof.
 bool PortfolioSearch::synchronize(std::size_t, Budget& budget) {
   const std::uint64_t round_work = round_work_;
-  round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
+  round_work_ = std::min(2 * round_work_, LaneParameters::kMostRoundWork);
   lanes_.forget_starts();  // all lanes have been offered these
   count_work(budget);
   if (proof_.size() > 0) proof_.end_round(lane_work_.front(), round_work);

@@ -125,7 +125,7 @@ EvenWeights even_weights(const SearchContext& context, std::span<const std::uint
 EvenPlacer::EvenPlacer(AllocationState& state, const EvenWeights& weights,
                        const ConstructParameters& parameters)
     : state_(&state),
-      block_size_(parameters.ranks_per_block),
+      block_size_(ConstructParameters::kRanksPerBlock),
       load_weight_(weights.mean_load > kNoLoad ? 1 / (weights.mean_load * weights.mean_load) : 0),
       weights_(weights.bytes),
       blocks_((state.ranks().size() + block_size_ - 1) / block_size_),
@@ -326,7 +326,7 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
   const Storage room = largest_room(model);
   PricedChoices priced(context, budget);
   Held everywhere;
-  for (int round = 0; round < parameters.most_agreement_rounds; ++round) {
+  for (int round = 0; round < ConstructParameters::kMostAgreementRounds; ++round) {
     priced.admit([&](const Choice& choice) {
       const Held held = largest_shard(model, choice);
       if (choice.reach == Reach::kAllRanks) return context.fastest(held.load) < target;
@@ -334,7 +334,7 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
              (held.storage + everywhere.storage).fits_in(room);
     });
     MemoryPrices prices;
-    const double bound = priced.fit_prices(parameters.price_steps, prices);
+    const double bound = priced.fit_prices(ConstructParameters::kPriceSteps, prices);
     if (budget != nullptr && budget->interrupted()) return std::nullopt;
     if (bound > target || bound == std::numeric_limits<double>::infinity()) return std::nullopt;
     for (const MemoryTier tier : kMemoryTiers)
@@ -410,7 +410,7 @@ std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
   double energy = 0;
   for (const RankLoad& at : state_->ranks())
     energy = std::max(energy, at.energy);
-  energy += parameters_->restarts.rule_weight * static_cast<double>(state_->rules().broken());
+  energy += RestartParameters::kRuleWeight * static_cast<double>(state_->rules().broken());
   if (energy < start.least) {
     start.least = energy;
     start.limit = limit;
@@ -424,7 +424,7 @@ std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
 // has one shard less of choices on single ranks, because tables then go on all ranks.
 void Restarts::remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped) {
   const RestartParameters& restarts = parameters_->restarts;
-  if (start.evenness.excess <= restarts.coarse_excess) return;
+  if (start.evenness.excess <= RestartParameters::kCoarseExcess) return;
   const std::uint32_t most = start.evenness.singles;
   const auto has_fewer = [&](double factor) {
     cost.single_factor = factor;
@@ -432,9 +432,9 @@ void Restarts::remove_last_single(Start& start, ChoiceCost cost, StopCheck& stop
     return found && found->singles < most;
   };
   double low = 1;
-  double high = restarts.most_single_factor;
+  double high = RestartParameters::kMostSingleFactor;
   if (!has_fewer(high)) return;
-  for (int step = 0; step < restarts.single_factor_steps && !stopped(); ++step) {
+  for (int step = 0; step < RestartParameters::kSingleFactorSteps && !stopped(); ++step) {
     const double factor = std::sqrt(low * high);
     (has_fewer(factor) ? high : low) = factor;
   }
@@ -443,10 +443,11 @@ void Restarts::remove_last_single(Start& start, ChoiceCost cost, StopCheck& stop
 bool Restarts::construct_first(double bound, std::uint64_t round, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;
   RandomGenerator& random = annealer_->random();
-  const std::uint32_t steps = round == 0 ? restarts.first_price_steps : restarts.price_steps;
+  const std::uint32_t steps =
+      round == 0 ? restarts.first_price_steps : RestartParameters::kPriceSteps;
   const double price_factor = 1 + restarts.price_step * random.below(steps);
   const ChoiceCost cost{state_->context().prices(), price_factor, 1};
-  state_->set_goal({0, bound, restarts.memory_weight, true, restarts.rule_weight});
+  state_->set_goal({0, bound, restarts.memory_weight, true, RestartParameters::kRuleWeight});
   Start start;
   start.bound = bound;
   start.limit = restarts.shard_limits.front();
@@ -474,18 +475,18 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   if (!(above > restarts.near ? parameters_->methods.restarts_below
                               : parameters_->methods.restarts_drawn))
     return false;
-  if (round == 0) return above > restarts.far && lane % 2 != 0;
-  if (above <= restarts.nearest) return false;
-  const std::uint32_t one_in = above > restarts.far    ? restarts.far_one_in
-                               : above > restarts.near ? restarts.near_one_in
-                                                       : restarts.drawn_one_in;
+  if (round == 0) return above > RestartParameters::kFar && lane % 2 != 0;
+  if (above <= RestartParameters::kNearest) return false;
+  const std::uint32_t one_in = above > RestartParameters::kFar ? RestartParameters::kFarOneIn
+                               : above > restarts.near         ? RestartParameters::kNearOneIn
+                                                               : RestartParameters::kDrawnOneIn;
   return annealer_->random().below(one_in) == 0;
 }
 
 // Places the start and returns the target. If stopped, restores the best allocation and returns 0.
 double Restarts::place(Allocation start, double target, StopCheck& stopped) {
   const RestartParameters& restarts = parameters_->restarts;
-  state_->set_goal({0, target, restarts.memory_weight, true, restarts.rule_weight});
+  state_->set_goal({0, target, restarts.memory_weight, true, RestartParameters::kRuleWeight});
   std::uint64_t work = 0;
   const std::optional<Allocation> made = construct(*state_, annealer_->random(), std::move(start),
                                                    parameters_->construct, work, stopped);
@@ -504,14 +505,14 @@ std::vector<std::uint32_t> Restarts::draw_choices(double limit, const MemoryPric
   priced.admit_below(limit * (1 + kChoiceRounding));
   RandomGenerator& random = annealer_->random();
   const double above = std::max(0.0, incumbent_->rating() - bound);
-  const double spread = restarts.reach_spread * above / incumbent_->rating();
+  const double spread = RestartParameters::kReachSpread * above / incumbent_->rating();
   ReachFactors factors{};
   for (double& factor : factors)
     factor = std::exp(spread * (2 * random.fraction() - 1));
   const double part = random.fraction();
-  const double excess = restarts.drawn_excess * part * part * above * context.speed();
-  annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());
-  return priced.draw(prices, factors, excess, restarts.drawn_steps, random);
+  const double excess = RestartParameters::kDrawnExcess * part * part * above * context.speed();
+  annealer_->placer().spend(RestartParameters::kWorkPerChoice * context.model().choices().size());
+  return priced.draw(prices, factors, excess, RestartParameters::kDrawnSteps, random);
 }
 
 double Restarts::construct_below(double bound, const Budget& budget) {
@@ -529,16 +530,18 @@ double Restarts::construct_below(double bound, const Budget& budget) {
     return place(Allocation::of_choices(std::move(drawn)), target, stopped);
   }
   const bool first = unlikely_ == 0;
-  double low = std::max({bound, unlikely_, incumbent_->rating() * restarts.least_target});
+  double low = std::max({bound, unlikely_, incumbent_->rating() * RestartParameters::kLeastTarget});
   double high = incumbent_->rating();
   double target = 0;
   std::optional<std::vector<std::uint32_t>> choices;
-  const int most_tries = first ? restarts.first_target_tries : restarts.target_tries;
+  const int most_tries =
+      first ? RestartParameters::kFirstTargetTries : RestartParameters::kTargetTries;
   for (int tries = most_tries; tries > 0 && (first || !choices) && !stopped(); --tries) {
     const double tried = first ? std::sqrt(low * high) : high - random.fraction() * (high - low);
-    auto made = choices_below(context, tried, 1 + restarts.target_price_spread * random.fraction(),
-                              parameters_->construct, &budget);
-    annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());
+    auto made =
+        choices_below(context, tried, 1 + RestartParameters::kTargetPriceSpread * random.fraction(),
+                      parameters_->construct, &budget);
+    annealer_->placer().spend(RestartParameters::kWorkPerChoice * context.model().choices().size());
     if (!made) {
       low = tried;
       continue;

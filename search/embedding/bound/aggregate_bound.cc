@@ -216,17 +216,18 @@ AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domai
     return best;
   }
   std::vector<CapacityMultipliers> multipliers = best.multipliers;
-  budget.spend(parameters.new_program_steps);
+  budget.spend(AggregateParameters::kNewProgramSteps);
   CutProgram cuts(rows.classes(), rows.model().tiers(), target, parameters.max_multiplier);
   bool is_solved = false;
-  for (std::uint32_t round = 0; round < parameters.max_rounds && !budget.interrupted(); ++round) {
+  for (std::uint32_t round = 0; round < AggregateParameters::kMaxRounds && !budget.interrupted();
+       ++round) {
     const double value = function.value(multipliers, budget);
     if (value > best.bound) {
       best.bound = value;
       best.multipliers = multipliers;
     }
     cuts.add_cut(function.use(), function.cheapest());
-    budget.spend(parameters.program_steps);
+    budget.spend(AggregateParameters::kProgramSteps);
     is_solved = cuts.solve();
     if (!is_solved || cuts.max_bound() - best.bound <= parameters.gap * cuts.max_bound()) break;
     multipliers = cuts.multipliers();

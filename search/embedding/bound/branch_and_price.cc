@@ -12,21 +12,22 @@ namespace shardwright::embedding {
 // false if there is neither.
 bool TargetSchedule::next_stage(double rating) {
   const BoundTargetParameters& targets = parameters_.targets;
-  if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < targets.max_root_work) {
-    root_work_ *= targets.root_work_growth;
+  if (was_cut_short_ && stage_ == Stage::kRoot &&
+      root_work_ < BoundTargetParameters::kMaxRootWork) {
+    root_work_ *= BoundTargetParameters::kRootWorkGrowth;
     was_cut_short_ = false;
     ceiling_ = rating;
     return true;
   }
-  if (was_cut_short_ && is_branching() && tree_work_ < targets.max_tree_work) {
-    tree_work_ *= targets.tree_work_growth;
+  if (was_cut_short_ && is_branching() && tree_work_ < BoundTargetParameters::kMaxTreeWork) {
+    tree_work_ *= BoundTargetParameters::kTreeWorkGrowth;
     was_cut_short_ = false;
     ceiling_ = 0;
     return true;
   }
   was_cut_short_ = false;
   if (stage_ == Stage::kHosts || (stage_ == Stage::kTree && !hosts_may_help_)) return false;
-  tree_work_ = targets.tree_work;
+  tree_work_ = BoundTargetParameters::kTreeWork;
   stage_ = stage_ == Stage::kRoot ? Stage::kTree : Stage::kHosts;
   ceiling_ = 0;
   return true;
@@ -47,8 +48,8 @@ std::optional<double> TargetSchedule::next(double bound, double rating, double g
   is_early_ = std::exchange(wants_early_, false);
   if (is_early_) return goal;
   const double least_step = !is_branching()  ? targets.root_step
-                            : was_cut_short_ ? targets.cut_tree_step
-                                             : targets.tree_step;
+                            : was_cut_short_ ? BoundTargetParameters::kCutTreeStep
+                                             : BoundTargetParameters::kTreeStep;
   if (ceiling_ > rating) begin_again();
   if (ceiling_ != 0 && ceiling_ - bound < least_step * rating) {
     if (ceiling_ == rating) return goal;  // no target failed with the present limit of work
@@ -97,7 +98,7 @@ void BranchAndPrice::choose_target(Proof& proof) {
   const std::vector<BoundTree::NodeId> open = tree.open_leaves(target_);
   if (open.empty()) return prove_target(proof);
   const bool may_divide = parameters_.methods.branching && targets_.is_branching() &&
-                          tree.size() < parameters_.targets.max_nodes;
+                          tree.size() < BoundTargetParameters::kMaxNodes;
   TreeLane& lane = shared_tree_->first_lane();
   lane.begin(target_, {targets_.node_work(), targets_.root_search_steps(), may_divide});
   lane.assign(open);
@@ -155,8 +156,8 @@ std::uint64_t BranchAndPrice::end_round(Proof& proof) {
 // Returns true if the tree has used its work, but enough of it is proved to continue.
 bool BranchAndPrice::is_worth_more() const {
   const double closed = shared_tree_->tree().closed_part(target_);
-  const double most = closed * parameters_.targets.most_extension;
-  return closed >= parameters_.targets.closed_part &&
+  const double most = closed * BoundTargetParameters::kMostExtension;
+  return closed >= BoundTargetParameters::kClosedPart &&
          static_cast<double>(tree_work_) < most * static_cast<double>(targets_.tree_work());
 }
 
@@ -168,7 +169,7 @@ bool BranchAndPrice::gives_up_tree() {
     targets_.note_cut_short();
     return true;
   }
-  return shared_tree_->tree().size() >= parameters_.targets.max_nodes && first.may_divide();
+  return shared_tree_->tree().size() >= BoundTargetParameters::kMaxNodes && first.may_divide();
 }
 
 // Accepts the proof, or gives it up if its check would take too many search steps.

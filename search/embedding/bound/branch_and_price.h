@@ -28,7 +28,7 @@ class TargetSchedule {
       : parameters_(parameters),
         hosts_may_help_(hosts_may_help),
         root_work_(parameters.targets.root_work),
-        tree_work_(parameters.targets.tree_work) {}
+        tree_work_(BoundTargetParameters::kTreeWork) {}
 
   // Returns the next target, or nothing if no target is left. Precondition: bound < rating.
   std::optional<double> next(double bound, double rating, double goal);
@@ -45,18 +45,18 @@ class TargetSchedule {
   bool separates_hosts() const { return stage_ == Stage::kHosts; }
   // Limit of work for the tree of the last target.
   std::uint64_t tree_work() const {
-    if (is_early_) return parameters_.targets.early_tree_work;
-    return ceiling_ == 0 ? tree_work_ : tree_work_ / parameters_.targets.lower_tree_part;
+    if (is_early_) return BoundTargetParameters::kEarlyTreeWork;
+    return ceiling_ == 0 ? tree_work_ : tree_work_ / BoundTargetParameters::kLowerTreePart;
   }
   // Limit of steps for the search of all plans of the root node. It is 0 for the goal, because
   // RootSearch does this search.
   std::uint64_t root_search_steps() const {
-    if (is_early_) return parameters_.search.early_root_steps;
-    return ceiling_ == 0 ? 0 : parameters_.search.root_steps;
+    if (is_early_) return NodeSearchParameters::kEarlyRootSteps;
+    return ceiling_ == 0 ? 0 : NodeSearchParameters::kRootSteps;
   }
   // Limit of work for the relaxation of a node.
   std::uint64_t node_work() const {
-    return is_branching() ? parameters_.targets.node_work : root_work_;
+    return is_branching() ? BoundTargetParameters::kNodeWork : root_work_;
   }
 
  private:

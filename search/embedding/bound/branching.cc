@@ -57,8 +57,8 @@ std::optional<Branch> Branching::choose(const Domain& domain,
   for (const bool whole : {false, true}) {
     for (const EqualTables& group : groups) {
       for (const bool by_memory : {false, true})
-        keep_wider(
-            by_choices(group, by_memory, whole, domain, plan, target, parameters_.min_separation));
+        keep_wider(by_choices(group, by_memory, whole, domain, plan, target,
+                              BranchingParameters::kMinSeparation));
     }
     if (!best.first_child.empty()) return by_identifier(rows_->model(), std::move(best));
   }
@@ -162,7 +162,7 @@ Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whol
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     number += parts[i].number;
     size += parts[i].number * parts[i].size;
-    const double least = parameters_.min_part;
+    const double least = BranchingParameters::kMinPart;
     const double count = std::ceil(number - least);
     const double part = std::max(0.0, count - number);
     if (number < least || number > group.size() - least || (part < least) != whole ||
@@ -171,8 +171,8 @@ Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whol
     const double mean_below = size / number;
     const double mean_above = (total - size) / (group.size() - number);
     const double separated = mean_above - mean_below;
-    const double width = (whole ? parameters_.whole_width : std::min(part, 1 - part)) *
-                         std::pow(separated, parameters_.size_exponent);
+    const double width = (whole ? BranchingParameters::kWholeWidth : std::min(part, 1 - part)) *
+                         std::pow(separated, BranchingParameters::kSizeExponent);
     if (separated <= min_separation || width <= branch.width) continue;
     branch.width = width;
     branch.count = static_cast<std::uint32_t>(count);
@@ -222,9 +222,9 @@ Branch Branching::by_places(const EqualTables& group, const Domain& domain,
       const double rounded = std::round(here);
       const double part = std::abs(here - rounded);
       // A whole number gives a very narrow branch, which is the last resort.
-      const bool is_whole = part < parameters_.min_part;
+      const bool is_whole = part < BranchingParameters::kMinPart;
       if (is_whole && rounded == 0) continue;
-      const double width = (is_whole ? parameters_.whole_width : part) *
+      const double width = (is_whole ? BranchingParameters::kWholeWidth : part) *
                            model.choices()[choice].load / (target * num_ranks_);
       const double count = is_whole ? rounded : std::floor(here) + 1;
       if (width <= branch.width || count > group.size()) continue;

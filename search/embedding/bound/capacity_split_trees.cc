@@ -41,7 +41,7 @@ void CapacitySplitTree::step(Budget& budget) {
     current_ = std::move(open_.back());
     open_.pop_back();
     rows_.set_uniform_use(current_.use, target_);
-    relaxation_.begin(target_, std::move(current_.domain), parameters_->uniform.node_work,
+    relaxation_.begin(target_, std::move(current_.domain), UniformTreeParameters::kNodeWork,
                       std::nullopt);
   }
   if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) take(*std::move(answer));
@@ -53,7 +53,7 @@ void CapacitySplitTree::take(NodeAnswer answer) {
   if (answer.kind == NodeAnswer::Kind::kExcluded) return;
   const UniformTreeParameters& parameters = parameters_->uniform;
   const Interval known = certain();
-  const bool is_certain = known.width > parameters.least_width;
+  const bool is_certain = known.width > UniformTreeParameters::kLeastWidth;
   if (!divides_ && !is_certain) {
     is_stuck_ = true;
     stuck_plan_ = std::move(answer.plan);
@@ -61,7 +61,8 @@ void CapacitySplitTree::take(NodeAnswer answer) {
   }
   const Interval interval = is_certain ? known : widest(answer.plan);
   const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
-  if (interval.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
+  if (interval.width >
+      (is_divided ? UniformTreeParameters::kLeastWidth : UniformTreeParameters::kLeastStuckWidth)) {
     nodes_[current_.node].proof.uniform_split = interval.split;
     const NodeId first = add_children();
     // The second child is visited first, because it is nearer to the fractional plan.
@@ -178,7 +179,7 @@ CapacitySplitTree::Interval CapacitySplitTree::interval_of(std::uint32_t rank_cl
   if (all <= 0) return {};
   if (!plan.shards.empty()) {
     const double uniform = mean_use(rows_.classes().uniform_class(rank_class), tier, plan);
-    if (tier && uniform + mean_use(rank_class, tier, plan) < parameters_->uniform.fullness * all)
+    if (tier && uniform + mean_use(rank_class, tier, plan) < UniformTreeParameters::kFullness * all)
       return {};
     most = std::min(most, uniform);
   } else if (tier) {

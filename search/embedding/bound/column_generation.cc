@@ -101,7 +101,7 @@ std::optional<RankPattern> PatternPool::by_group(const RankPattern& pattern, dou
 ColumnGeneration::ColumnGeneration(const BoundRows& rows, const BoundParameters& parameters)
     : rows_(&rows),
       parameters_(parameters),
-      pool_(rows, parameters.columns.max_known_patterns),
+      pool_(rows, ColumnGenerationParameters::kMaxKnownPatterns),
       center_(rows) {
   for (std::uint32_t c = 0; c < rows.classes().size(); ++c)
     pricing_.emplace_back(rows, c, parameters.pricing);
@@ -176,7 +176,7 @@ std::optional<RelaxationAnswer> ColumnGeneration::iterate(Budget& budget) {
   const bool solved = master_->solve();
   budget.spend(master_->steps_per_solve() +
                master_->steps_per_pivot() * (master_->num_pivots() - pivots_before));
-  if (solved && master_->excess() < parameters_.columns.feasible_excess) {
+  if (solved && master_->excess() < ColumnGenerationParameters::kFeasibleExcess) {
     answer.kind = RelaxationAnswer::Kind::kFeasible;
     answer.plan = master_->plan();
   } else if (solved && add_columns(budget, answer)) {
@@ -203,7 +203,7 @@ bool ColumnGeneration::is_excluded_at_center(Budget& budget) {
   DualPoint point = center_.point();
   point_.shards = point.shards;
   point_.whole = point.whole;
-  const double tables = value_of_tables() * (1 - 2 * parameters_.columns.margin);
+  const double tables = value_of_tables() * (1 - 2 * ColumnGenerationParameters::kMargin);
   const double left = tables - value_of_whole_ranks();
   if (left <= 0) return false;
   double ranks = 0;
@@ -224,9 +224,9 @@ bool ColumnGeneration::add_columns(Budget& budget, RelaxationAnswer& answer) {
   const DualPoint own = master_->dual_values();
   for (const Way way : {Way::kCentered, Way::kIncomplete, Way::kExact}) {
     if (way == Way::kCentered && !center_.is_rated()) continue;
-    const bool added =
-        price(way == Way::kCentered ? center_.mix(own, parameters_.columns.center_share) : own,
-              way == Way::kExact, budget);
+    const bool added = price(
+        way == Way::kCentered ? center_.mix(own, ColumnGenerationParameters::kCenterShare) : own,
+        way == Way::kExact, budget);
     if (proves_infeasible()) {
       answer.kind = RelaxationAnswer::Kind::kInfeasible;
       answer.leaf = make_leaf();
@@ -253,7 +253,9 @@ bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
     // Covers the rounding of (dual value - price), also where the difference is 0.
     answers_[c].max_value += kPricingTolerance * value_of_whole_rank(c);
     most.push_back(answers_[c].max_value);
-    if (answers_[c].value <= least * (1 + own.min_relative_gain) + own.min_gain) continue;
+    if (answers_[c].value <= least * (1 + ColumnGenerationParameters::kMinRelativeGain) +
+                                 ColumnGenerationParameters::kMinGain)
+      continue;
     pool_.add(answers_[c].pattern, master_->add(answers_[c].pattern));
     added = true;
   }
@@ -262,7 +264,7 @@ bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
 }
 
 bool ColumnGeneration::proves_infeasible() const {
-  return value_of_tables() > value_of_ranks() * (1 + parameters_.columns.margin);
+  return value_of_tables() > value_of_ranks() * (1 + ColumnGenerationParameters::kMargin);
 }
 
 // An upper bound of the dual value that all ranks can hold.

@@ -167,7 +167,7 @@ class PatternRounding::Rounding {
       demand_.classes.push_back({rows.classes()[c].size, {}});
     demand_.ranks_of_host = fills_hosts_ ? model_.local_world_size() : 1;
     const RoundingParameters& rounding = parameters.rounding;
-    most_work_ = std::max(rounding.most_work, work_before / rounding.parts_of_work);
+    most_work_ = std::max(rounding.most_work, work_before / RoundingParameters::kPartsOfWork);
     begin_dives(plan.patterns);
   }
 
@@ -181,11 +181,11 @@ class PatternRounding::Rounding {
     const bool is_better = best_.patterns.empty() || found.unplaced < best_.unplaced;
     if (!found.patterns.empty() && is_better) best_ = std::move(found);
     return (!best_.patterns.empty() && best_.unplaced < kPlaced) ||
-           seed_ == parameters_.rounding.tries || work_ >= most_work_ || budget.interrupted();
+           seed_ == RoundingParameters::kTries || work_ >= most_work_ || budget.interrupted();
   }
 
   Allocation take_start(Budget& budget) {
-    const double most = std::max(1.0, parameters_.rounding.most_unplaced * model_.world_size());
+    const double most = std::max(1.0, RoundingParameters::kMostUnplaced * model_.world_size());
     if (best_.patterns.empty() || best_.unplaced > most) return std::move(made_);
     for (std::size_t g = 0; g < open_.size(); ++g)
       deal_out(open_[g], best_.tables[g]);

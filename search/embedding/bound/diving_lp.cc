@@ -131,15 +131,16 @@ bool DivingLp::solve(Budget& budget) {
   const RoundingParameters& rounding = parameters_.rounding;
   const auto size = static_cast<double>(program_.num_rows() + program_.num_columns());
   const std::uint64_t steps_per_pivot =
-      rounding.pivot_steps + static_cast<std::uint64_t>(size * rounding.pivot_size_steps);
-  budget.spend(rounding.solve_steps + (program_.iterations() - before) * steps_per_pivot);
+      rounding.pivot_steps + static_cast<std::uint64_t>(size * RoundingParameters::kPivotSizeSteps);
+  budget.spend(RoundingParameters::kSolveSteps +
+               (program_.iterations() - before) * steps_per_pivot);
   return is_solved && !budget.interrupted();
 }
 
 bool DivingLp::solve_with_new_patterns(Budget& budget) {
   if (!solve(budget)) return false;
   for (std::uint32_t round = 0; round < parameters_.rounding.pricing_rounds; ++round) {
-    if (unplaced() < kNothing || priced_ >= parameters_.rounding.most_pricing_work) break;
+    if (unplaced() < kNothing || priced_ >= RoundingParameters::kMostPricingWork) break;
     const std::uint64_t before = budget.work_done();
     const bool added = add_patterns(budget);
     priced_ += budget.work_done() - before;
@@ -215,7 +216,7 @@ bool DivingLp::add_pattern(std::size_t part, std::span<const std::uint32_t> most
   knapsack_.sort_classes(multipliers);
   search_.begin(knapsack_, multipliers, std::max(0.0, least));
   search_.run_beam();
-  budget.spend(steps + parameters_.rounding.pricing.label_work * (search_.steps() - before));
+  budget.spend(steps + KnapsackParameters::kLabelWork * (search_.steps() - before));
   if (search_.best_value() <= least) return false;
   std::map<std::uint32_t, std::uint32_t> counts(own.host_part.begin(), own.host_part.end());
   for (const Item& item : search_.best_items())

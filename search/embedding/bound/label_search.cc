@@ -358,9 +358,9 @@ bool LabelSearch::run_to_end() {
   const std::size_t num_classes = knapsack_->classes().size();
   const std::size_t end = extend_from(0, parameters_.max_labels_of_first_half, 0);
   if (end == num_classes) return true;
-  if (labels_.size() > parameters_.max_labels) return false;
+  if (labels_.size() > KnapsackParameters::kMaxLabels) return false;
   std::vector<Label> others = labels_;
-  if (extend_from(end, parameters_.max_labels, 0) < num_classes) return false;
+  if (extend_from(end, KnapsackParameters::kMaxLabels, 0) < num_classes) return false;
   join(std::move(others));
   return true;
 }
@@ -397,7 +397,7 @@ bool LabelSearch::extend(std::size_t class_index, std::size_t beam_width) {
       drop_dominated(equal_copies);
       keep_most_promising(beam_width);
     }
-    if (labels_.size() > parameters_.max_labels) return false;
+    if (labels_.size() > KnapsackParameters::kMaxLabels) return false;
   }
   if (!is_single) completion_.pass_use(item_class);
   for (Label& label : labels_)

@@ -254,7 +254,7 @@ class DominanceFilter {
 class LabelSearch {
  public:
   explicit LabelSearch(const KnapsackParameters& parameters)
-      : parameters_(parameters), dominance_(parameters.max_comparisons) {}
+      : parameters_(parameters), dominance_(KnapsackParameters::kMaxComparisons) {}
 
   // Begins a search for patterns worth more than `at_least`, with a greedy pattern. Refers to the
   // knapsack, which must not change until the search ends.

@@ -22,7 +22,7 @@ LagrangianTree::LagrangianTree(const BoundRows& rows, const Branching& branching
 bool LagrangianTree::is_worth_more() const {
   const auto light_work = static_cast<double>(targets_->light_work);
   return static_cast<double>(work_) < (1 + targets_->light_extension) * light_work &&
-         tree_.closed_part(target_) >= targets_->closed_part;
+         tree_.closed_part(target_) >= BoundTargetParameters::kClosedPart;
 }
 
 void LagrangianTree::step(Budget& budget) {
@@ -45,7 +45,8 @@ void LagrangianTree::visit(Open next, Budget& budget) {
   std::optional<Branch> branch;
   if (!reduced.plan.shares.empty()) {
     const std::vector<EqualTables> groups = rows_->kinds().groups(next.domain);
-    for (const double least : {branches_->large_separation, branches_->light_separation}) {
+    for (const double least :
+         {BranchingParameters::kLargeSeparation, BranchingParameters::kLightSeparation}) {
       if (!branch)
         branch = branching_->choose_large(next.domain, groups, reduced.plan, target_, least);
       if (!branch) branch = branching_->choose_widest_gap(next.domain, groups, target_, least);

@@ -50,7 +50,7 @@ NodeSearch::NodeSearch(const BoundRows& rows, double target, const Domain& domai
 bool NodeSearch::step(Budget& budget) {
   budget_ = &budget;
   const std::uint64_t before = search_->steps();
-  const bool has_ended = search_->run(parameters_.steps_between_pauses);
+  const bool has_ended = search_->run(NodeSearchParameters::kStepsBetweenPauses);
   budget.spend(parameters_.step_work * (search_->steps() - before));
   return has_ended;
 }
@@ -67,7 +67,7 @@ SearchedNode NodeSearch::take_answer() {
 
 void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work,
                            std::optional<std::uint64_t> search_steps) {
-  if (target > target_) leaf_steps_ = parameters_->search.leaf_steps;
+  if (target > target_) leaf_steps_ = NodeSearchParameters::kLeafSteps;
   target_ = target;
   work_ = work;
   search_steps_ = search_steps;
@@ -118,7 +118,7 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   if (!search_steps_ || found.plan.shares.empty()) return std::nullopt;
   std::optional<Branch> branch =
       branching_->choose_large(*domain_, rows_->kinds().groups(*domain_), found.plan, target_,
-                               parameters_->branching.large_separation);
+                               BranchingParameters::kLargeSeparation);
   if (!branch) return std::nullopt;
   answer.kind = NodeAnswer::Kind::kDivided;
   answer.branch = std::move(*branch);
@@ -131,7 +131,7 @@ bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   const NodeSearchParameters& parameters = parameters_->search;
   if (!parameters_->methods.node_search || rows_->model().pool().space().problem().rules().any())
     return false;
-  if (open_cells(*rows_, *domain_) > parameters.most_cells) return false;
+  if (open_cells(*rows_, *domain_) > NodeSearchParameters::kMostCells) return false;
   search_.emplace(*rows_, target_, *domain_, fixing_, most_steps, 0, *parameters_, budget);
   return true;
 }
@@ -147,7 +147,7 @@ std::optional<NodeAnswer> NodeRelaxation::search(Budget& budget) {
     if (!stuck) {
       columns_.begin(target_, *domain_, work_);
     } else {
-      leaf_steps_ = std::max(leaf_steps_ / 2, parameters_->search.least_leaf_steps);
+      leaf_steps_ = std::max(leaf_steps_ / 2, NodeSearchParameters::kLeastLeafSteps);
     }
     return stuck;
   }

@@ -139,14 +139,15 @@ PricingAnswer PricingProblem::solve(const PricingQuery& query, Budget& budget) {
   answer.multipliers = best_multipliers(knapsack_, parameters_, multiplier_steps);
   Found found = find(answer.multipliers, query);
   if (found == Found::kTooMany) {
-    knapsack_.round_down(parameters_.rounding_units);
+    knapsack_.round_down(KnapsackParameters::kRoundingUnits);
     found = find(answer.multipliers, query);
   }
   answer.value = search_.best_value();
   answer.max_value = (found == Found::kBest ? search_.proved_value() : search_.relaxed_value()) *
                      (1 + kPricingTolerance);
   answer.pattern = best_pattern();
-  budget.spend(multiplier_steps + parameters_.label_work * (search_.steps() - steps_before));
+  budget.spend(multiplier_steps +
+               KnapsackParameters::kLabelWork * (search_.steps() - steps_before));
   return answer;
 }
 

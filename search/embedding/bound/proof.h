@@ -51,7 +51,9 @@ class Proof {
   double least_step() const { return parameters_.targets.root_step * rating_; }
   // Returns true if the rating is below `rating` by more than the fraction
   // BoundParameters::rating_fall.
-  bool fell_below(double rating) const { return rating_ < rating * (1 - parameters_.rating_fall); }
+  bool fell_below(double rating) const {
+    return rating_ < rating * (1 - BoundParameters::kRatingFall);
+  }
 
   double bound() const { return certificate_.bound; }
   bool proves(double rating) const { return bound() >= rating * (1 - parameters_.optimality_gap); }

@@ -68,7 +68,7 @@ bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
 bool RankClasses::can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters) {
   if (model.has_uneven_hosts()) return false;
   RankClasses own(model, has_separate_hosts(model, parameters), parameters);
-  if (2 * own.size() > parameters.max_apart) return false;
+  if (2 * own.size() > RankClassParameters::kMaxApart) return false;
   own.set_apart(own.are_on_one_host(model));
   const std::span<const Choice> choices = model.choices();
   const auto is_apart = [&](const Choice& choice) { return own.is_apart(choice); };
@@ -165,21 +165,21 @@ RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model,
   for (std::size_t rank = 0; rank < room.size(); ++rank)
     kinds.try_emplace(kind(rank), kinds.size());
   Labels labels(room.size(), 0);
-  if (kinds.size() > parameters.max_kinds) return labels;
+  if (kinds.size() > RankClassParameters::kMaxKinds) return labels;
   for (std::size_t rank = 0; rank < room.size(); ++rank)
     labels[rank] = kinds[kind(rank)];
   return labels;
 }
 
-// Splits kinds where loads change, at the largest change first, up to `max_classes`.
+// Splits kinds where loads change, at the largest change first, up to `kMaxClasses`.
 void RankClasses::split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
                                 Labels& labels) {
-  for (const auto& [difference, rank] : load_changes(model, parameters.load_difference)) {
+  for (const auto& [difference, rank] : load_changes(model, RankClassParameters::kLoadDifference)) {
     Labels split = labels;
     for (std::size_t r = 0; r < split.size(); ++r)
       split[r] = 2 * split[r] + (r >= rank ? 1 : 0);
     const Labels values = distinct(split);
-    if (values.size() > parameters.max_classes) return;
+    if (values.size() > RankClassParameters::kMaxClasses) return;
     // Keeps the labels small, so that 2 * label does not overflow; only their order matters.
     for (std::uint64_t& value : split) {
       value = static_cast<std::uint64_t>(std::lower_bound(values.begin(), values.end(), value) -

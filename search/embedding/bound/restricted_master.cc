@@ -289,9 +289,10 @@ std::uint64_t RestrictedMaster::steps_per_pivot() const {
 
 std::uint64_t RestrictedMaster::steps_per_solve() const {
   const auto size = static_cast<double>(program_.num_rows() + program_.num_columns());
-  const double steps =
-      size * size * (parameters_.factor_square_steps + size * parameters_.factor_cube_steps);
-  return static_cast<std::uint64_t>(std::min(steps, parameters_.max_factor_steps));
+  const double steps = size * size *
+                       (ColumnGenerationParameters::kFactorSquareSteps +
+                        size * ColumnGenerationParameters::kFactorCubeSteps);
+  return static_cast<std::uint64_t>(std::min(steps, ColumnGenerationParameters::kMaxFactorSteps));
 }
 
 DualPoint RestrictedMaster::dual_values() const {

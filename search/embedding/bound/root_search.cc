@@ -38,7 +38,7 @@ void RootSearch::begin(Proof& proof, Budget& budget) {
   }
   if (proof.shared_trees().has_own_model()) domain = std::move(all);
   if (open_cells(rows, domain) <= parameters_.search.most_root_cells) {
-    const std::uint64_t steps = is_tiny(proof) ? parameters_.search.tiny_steps : steps_;
+    const std::uint64_t steps = is_tiny(proof) ? NodeSearchParameters::kTinySteps : steps_;
     search_.emplace(rows, try_.target, domain, fixing_, steps, closeness(proof), parameters_,
                     budget);
   } else if (!budget.interrupted()) {
@@ -74,7 +74,7 @@ double RootSearch::ceiling(double bound, double goal) const {
 }
 
 bool RootSearch::are_near(double bound, double ceiling, double goal) const {
-  return ceiling - bound < parameters_.search.root_target_step * goal;
+  return ceiling - bound < NodeSearchParameters::kRootTargetStep * goal;
 }
 
 bool RootSearch::has_more(const Proof& proof) const {

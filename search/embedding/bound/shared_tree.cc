@@ -9,7 +9,7 @@ namespace shardwright::embedding {
 void TreeLane::begin(double target, const NodeLimits& limits) {
   target_ = target;
   limits_ = limits;
-  search_steps_ = search_->node_steps;
+  search_steps_ = NodeSearchParameters::kNodeSteps;
   found_.reset();
   rounding_.reset();
   stuck_start_.reset();
@@ -66,9 +66,10 @@ void TreeLane::step(Budget& budget) {
 // Doubles the limit of steps after a successful search, and halves it after a failure.
 void TreeLane::adapt_search(const NodeAnswer& answer) {
   if (current_ == 0 || search_steps_ == 0 || !answer.was_searched) return;
-  search_steps_ = answer.proof.by_search ? std::min(2 * search_steps_, search_->most_node_steps)
-                                         : search_steps_ / 2;
-  if (search_steps_ < search_->least_node_steps) search_steps_ = 0;
+  search_steps_ = answer.proof.by_search
+                      ? std::min(2 * search_steps_, NodeSearchParameters::kMostNodeSteps)
+                      : search_steps_ / 2;
+  if (search_steps_ < NodeSearchParameters::kLeastNodeSteps) search_steps_ = 0;
 }
 
 void TreeLane::end_rounding(Budget& budget) {

@@ -40,7 +40,7 @@ class EnergyPlacer {
   Window all_ranks() const { return {0, loads_->model().world_size()}; }
   // The window in which the table may move alone, without its unit. Precondition: it has a choice.
   Window own_window(std::size_t table) const;
-  // The window for a new choice of the table: own_window(), or, one time in `whole_place_one_in`
+  // The window for a new choice of the table: own_window(), or, one time in `kWholePlaceOneIn`
   // for a table with placement rules, one random host or rank. Otherwise the cheapest ranks would
   // too often be those that the table has left.
   Window new_window(std::uint32_t table, std::uint32_t choice, std::uint64_t whole_place_one_in);

@@ -152,7 +152,8 @@ void PricedChoices::fit(int steps, double guess, MemoryTier tier, MemoryPrices& 
   };
   if (spare_at(0) >= 0) return;
   double high = guess;
-  for (int i = 0; i < pricing_.most_price_growths && !is_stopped() && spare_at(high) < 0; ++i)
+  for (int i = 0; i < PricingParameters::kMostPriceGrowths && !is_stopped() && spare_at(high) < 0;
+       ++i)
     high *= pricing_.price_growth;
   double low = 0;
   for (int i = 0; i < steps && !is_stopped(); ++i) {
@@ -166,7 +167,7 @@ double PricedChoices::fit_prices(int steps, MemoryPrices& prices) const {
   const double unpriced = at({}).bound;
   if (unpriced == kInfinity) return unpriced;
   const double load = std::max(unpriced * context_.speed(), kTinyLoad);
-  for (int turn = 0; turn < pricing_.turns && !is_stopped(); ++turn) {
+  for (int turn = 0; turn < PricingParameters::kTurns && !is_stopped(); ++turn) {
     const MemoryPrices before = prices;
     for (const MemoryTier tier : model_.tiers())
       fit(steps, load / std::max(context_.total_bytes()[tier], 1.0), tier, prices);

@@ -17,17 +17,17 @@ namespace shardwright::embedding {
 // Thread safety: a value.
 struct PricingParameters {
   // Bisection steps if a price only decides whether a rating is possible.
-  static constexpr int coarse_steps = 12;
+  static constexpr int kCoarseSteps = 12;
   // Bisection steps for the prices that choices are compared by: 12 digits.
-  static constexpr int fine_steps = 40;
+  static constexpr int kFineSteps = 40;
   // Factor by which a price is raised until the cheapest choices fit, and most raises.
   double price_growth = 8;
-  static constexpr int most_price_growths = 60;
+  static constexpr int kMostPriceGrowths = 60;
   // Times that each tier's price is set, in turn. Once is exact if only one tier is scarce.
-  static constexpr int turns = 3;
+  static constexpr int kTurns = 3;
   // The bound is bracketed by steps of the factor bound_growth. Bisection, at most bound_steps
   // times, narrows the bracket to the factor bound_width.
-  static constexpr double bound_growth = 1.5;
+  static constexpr double kBoundGrowth = 1.5;
   double bound_width = 1.001;
   int bound_steps = 10;
 };

@@ -192,7 +192,7 @@ double SearchContext::largest_needed_shard() const {
 void SearchContext::find_prices(const Budget& budget) {
   PricedChoices choices(*this, &budget);
   double low = largest_needed_shard();  // no allocation rates below
-  const double unlimited = choices.fit_prices(pricing_.fine_steps, prices_);
+  const double unlimited = choices.fit_prices(PricingParameters::kFineSteps, prices_);
   low = std::max(low, unlimited);
   if (!(low < std::numeric_limits<double>::infinity())) {
     bound_ = low;  // some table fits nowhere
@@ -201,13 +201,13 @@ void SearchContext::find_prices(const Budget& budget) {
   MemoryPrices prices;
   const auto contradicts = [&](double rating) {
     choices.admit_below(rating);
-    return choices.fit_prices(pricing_.coarse_steps, prices) > rating;
+    return choices.fit_prices(PricingParameters::kCoarseSteps, prices) > rating;
   };
   double high = low;
-  while (high < std::numeric_limits<double>::max() / (2 * pricing_.bound_growth) &&
+  while (high < std::numeric_limits<double>::max() / (2 * PricingParameters::kBoundGrowth) &&
          !budget.interrupted() && contradicts(high)) {
     low = high;
-    high *= pricing_.bound_growth;
+    high *= PricingParameters::kBoundGrowth;
   }
   for (int i = 0;
        i < pricing_.bound_steps && high > low * pricing_.bound_width && !budget.interrupted();
@@ -217,7 +217,7 @@ void SearchContext::find_prices(const Budget& budget) {
   }
   bound_ = low;
   choices.admit_below(high);
-  choices.fit_prices(pricing_.fine_steps, prices_);
+  choices.fit_prices(PricingParameters::kFineSteps, prices_);
 }
 
 }  // namespace shardwright::embedding

@@ -44,7 +44,7 @@ struct ReplanMoveParameters {
   std::uint32_t most_breadth = 32;
   // One in `all_shards_one_in` shifts moves all shards of a table on a rank.
   std::uint64_t all_shards_one_in = 4;
-  // Under placement rules, one in `whole_place_one_in` new choices goes to one random host or rank.
+  // Under placement rules, one in `kWholePlaceOneIn` new choices goes to one random host or rank.
   std::uint64_t whole_place_one_in = 4;
   // Frequencies of the kinds of steps, in sixteenths: return a table to the old plan, change a
   // choice, shift a shard, swap two shards. All other steps eject: they move a shard to a rank and
