@@ -457,6 +457,7 @@ PlannedExperts plan_best(const ExpertProblem& problem, const PlanRules& rules, E
   std::vector<MovesPoint> front;
   if (!rules.terms.old.empty()) {
     std::vector<std::vector<LayerPoint>> fronts;
+    fronts.reserve(layers.size());
     for (LayerState& layer : layers)
       fronts.push_back(std::move(layer.front));
     const std::vector<std::size_t> chosen = choose_points(fronts, rules, front);

@@ -99,7 +99,7 @@ class PoolSearch {
   void kick(RandomGenerator& random);
   void touch(std::size_t gpu);
   void touch_replicas(std::uint32_t expert, std::int32_t change);
-  void attach(std::size_t slot, std::uint32_t expert);
+  void attach(std::size_t at, std::uint32_t expert);
   void detach(std::size_t slot);
   void add_replicas(std::uint32_t expert, double sign);
   void deal();

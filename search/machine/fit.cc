@@ -182,7 +182,8 @@ FitError distribution(std::vector<double> errors) {
   if (errors.empty()) return {};
   std::sort(errors.begin(), errors.end());
   const auto at = [&](double share) {
-    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5)];
+    const double position = std::round(share * static_cast<double>(errors.size() - 1));
+    return errors[static_cast<std::size_t>(position)];
   };
   return {at(0.5), at(0.9)};
 }
@@ -392,6 +393,7 @@ Result<std::vector<MeasuredCollective>> fit_collectives(
                            "one collective may have " + std::to_string(kMostSizes) + " sizes");
     }
     std::vector<CollectiveMeasurement> chosen;
+    chosen.reserve(group.size());
     for (const std::size_t i : group)
       chosen.push_back(measurements[i]);
     models.push_back(fit_collective(chosen));
