@@ -55,6 +55,7 @@ std::vector<std::size_t> axes_of_several(const MeshShape& mesh) {
 
 MeshShape mesh_of(const MeshShape& mesh, const std::vector<std::size_t>& axes) {
   MeshShape part;
+  part.reserve(axes.size());
   for (const std::size_t axis : axes)
     part.push_back(mesh[axis]);
   return part;
@@ -62,6 +63,7 @@ MeshShape mesh_of(const MeshShape& mesh, const std::vector<std::size_t>& axes) {
 
 std::vector<AxisPlacement> along(const Placement& placement, const std::vector<std::size_t>& axes) {
   std::vector<AxisPlacement> placements;
+  placements.reserve(axes.size());
   for (const std::size_t axis : axes)
     placements.push_back(placement.on(axis));
   return placements;
