@@ -63,7 +63,6 @@ AnnealingLane::AnnealingLane(const SearchContext& context, std::uint64_t seed, s
       state_(context),
       incumbent_(context),
       annealer_(state_, key_of(seed, lane), parameters_.moves),
-      pair_balancer_(parameters_.balance),
       restarts_(state_, annealer_, incumbent_, parameters_),
       cooling_(parameters_.cooling) {}
 

@@ -173,7 +173,7 @@ struct RestartParameters {
 // Thread safety: a value.
 struct BalanceParameters {
   // Number of subsets enumerated for each half of the shards: a power of two, at most 2^15. Up to 2
-  // x log2(subsets) = 20 shards are divided at once.
+  // x log2(kSubsets) = 20 shards are divided at once.
   static constexpr std::size_t kSubsets = 1024;
   // Work of pair balancing: this much times the number of earlier rounds, in every second round.
   std::uint64_t work_per_round = 50'000;

@@ -25,7 +25,7 @@ bool may_go(const AllocationState& state, const ShardUse& use, Rank other) {
 
 }  // namespace
 
-PairBalancer::PairBalancer(const BalanceParameters& parameters)
+PairBalancer::PairBalancer()
     : most_shards_(2 * static_cast<std::size_t>(std::countr_zero(BalanceParameters::kSubsets))) {
   left_.reserve(BalanceParameters::kSubsets);
   right_.reserve(BalanceParameters::kSubsets);

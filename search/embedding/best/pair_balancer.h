@@ -18,12 +18,12 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time.
 class PairBalancer {
  public:
-  explicit PairBalancer(const BalanceParameters& parameters);
+  PairBalancer();
 
   // Redistributes the shards on both ranks that may be on either rank, or a random selection if
   // there are too many. Memory must suffice, and the larger rating of the two ranks becomes least.
   // Returns true if this rating improved; otherwise changes nothing.
-  // Cost: work() grows by about four times BalanceParameters::subsets.
+  // Cost: work() grows by about four times BalanceParameters::kSubsets.
   bool improve(AllocationState& state, Rank a, Rank b, RandomGenerator& random);
 
   // Ranks and shards read or updated so far.

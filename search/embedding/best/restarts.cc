@@ -122,8 +122,7 @@ EvenWeights even_weights(const SearchContext& context, std::span<const std::uint
   return weights;
 }
 
-EvenPlacer::EvenPlacer(AllocationState& state, const EvenWeights& weights,
-                       const ConstructParameters& parameters)
+EvenPlacer::EvenPlacer(AllocationState& state, const EvenWeights& weights)
     : state_(&state),
       block_size_(ConstructParameters::kRanksPerBlock),
       load_weight_(weights.mean_load > kNoLoad ? 1 / (weights.mean_load * weights.mean_load) : 0),
@@ -266,7 +265,7 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
     placer.place(made.choice[table], model.world_size(), made.ranks[table], placer.all_ranks());
     state.keep();
   }
-  EvenPlacer even(state, weights, parameters);
+  EvenPlacer even(state, weights);
   for (const std::uint32_t table : std::span(single, order.end())) {
     if (!is_open(table)) continue;
     if (stopped(placer.work() + even.work())) return std::nullopt;
@@ -319,9 +318,7 @@ constexpr double kChoiceRounding = 1e-9;  // relative, so that the best allocati
 }  // namespace
 
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
-                                                        double price_factor,
-                                                        const ConstructParameters& parameters,
-                                                        const Budget* budget) {
+                                                        double price_factor, const Budget* budget) {
   const ChoiceModel& model = context.model();
   const Storage room = largest_room(model);
   PricedChoices priced(context, budget);
@@ -423,7 +420,6 @@ std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
 // If loads are uneven, bisects for the least ChoiceCost::single_factor with which the busiest rank
 // has one shard less of choices on single ranks, because tables then go on all ranks.
 void Restarts::remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped) {
-  const RestartParameters& restarts = parameters_->restarts;
   if (start.evenness.excess <= RestartParameters::kCoarseExcess) return;
   const std::uint32_t most = start.evenness.singles;
   const auto has_fewer = [&](double factor) {
@@ -499,7 +495,6 @@ double Restarts::place(Allocation start, double target, StopCheck& stopped) {
 // least the context's bound, so that every table has such a choice.
 std::vector<std::uint32_t> Restarts::draw_choices(double limit, const MemoryPrices& prices,
                                                   double bound, const Budget& budget) {
-  const RestartParameters& restarts = parameters_->restarts;
   const SearchContext& context = state_->context();
   PricedChoices priced(context, &budget);
   priced.admit_below(limit * (1 + kChoiceRounding));
@@ -538,9 +533,8 @@ double Restarts::construct_below(double bound, const Budget& budget) {
       first ? RestartParameters::kFirstTargetTries : RestartParameters::kTargetTries;
   for (int tries = most_tries; tries > 0 && (first || !choices) && !stopped(); --tries) {
     const double tried = first ? std::sqrt(low * high) : high - random.fraction() * (high - low);
-    auto made =
-        choices_below(context, tried, 1 + RestartParameters::kTargetPriceSpread * random.fraction(),
-                      parameters_->construct, &budget);
+    auto made = choices_below(
+        context, tried, 1 + RestartParameters::kTargetPriceSpread * random.fraction(), &budget);
     annealer_->placer().spend(RestartParameters::kWorkPerChoice * context.model().choices().size());
     if (!made) {
       low = tried;

@@ -38,8 +38,7 @@ EvenWeights even_weights(const SearchContext& context, std::span<const std::uint
 // Thread safety: one thread at a time. Refers to the allocation.
 class EvenPlacer {
  public:
-  EvenPlacer(AllocationState& state, const EvenWeights& weights,
-             const ConstructParameters& parameters);
+  EvenPlacer(AllocationState& state, const EvenWeights& weights);
 
   // Adds the shard to the state and returns its rank.
   Rank place(const ShardUse& use);
@@ -98,7 +97,6 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
 // is interrupted. Time: O(choices) for each of a few hundred prices.
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
                                                         double price_factor,
-                                                        const ConstructParameters& parameters = {},
                                                         const Budget* budget = nullptr);
 
 // Makes new allocations: the lane's first allocation, allocations with choices for a low target,

@@ -11,7 +11,6 @@ namespace shardwright::embedding {
 // Begins the next stage, or the same stage with more work if a target ran out of work. Returns
 // false if there is neither.
 bool TargetSchedule::next_stage(double rating) {
-  const BoundTargetParameters& targets = parameters_.targets;
   if (was_cut_short_ && stage_ == Stage::kRoot &&
       root_work_ < BoundTargetParameters::kMaxRootWork) {
     root_work_ *= BoundTargetParameters::kRootWorkGrowth;

@@ -51,7 +51,6 @@ void CapacitySplitTree::step(Budget& budget) {
 void CapacitySplitTree::take(NodeAnswer answer) {
   nodes_[current_.node].proof = std::move(answer.proof);
   if (answer.kind == NodeAnswer::Kind::kExcluded) return;
-  const UniformTreeParameters& parameters = parameters_->uniform;
   const Interval known = certain();
   const bool is_certain = known.width > UniformTreeParameters::kLeastWidth;
   if (!divides_ && !is_certain) {

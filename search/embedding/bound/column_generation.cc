@@ -240,7 +240,6 @@ bool ColumnGeneration::add_columns(Budget& budget, RelaxationAnswer& answer) {
 
 // Solves the pricing problems of all classes at this point. Returns true if a column was added.
 bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
-  const ColumnGenerationParameters& own = parameters_.columns;
   point_ = std::move(point);
   bool added = false;
   std::vector<double> most;

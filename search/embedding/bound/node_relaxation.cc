@@ -128,7 +128,6 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
 
 // Returns false if the node is too large, there are placement rules, or the method is off.
 bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
-  const NodeSearchParameters& parameters = parameters_->search;
   if (!parameters_->methods.node_search || rows_->model().pool().space().problem().rules().any())
     return false;
   if (open_cells(*rows_, *domain_) > NodeSearchParameters::kMostCells) return false;

@@ -139,14 +139,14 @@ bool RankClasses::can_separate_hosts(const ChoiceModel& model,
 
 RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts,
                          const RankClassParameters& parameters) {
-  Labels labels = label_kinds(model, parameters);
+  Labels labels = label_kinds(model);
   if (separate_hosts) {
     // An incomplete last host counts as one more host.
     const std::uint32_t places = model.num_hosts() + (model.has_uneven_hosts() ? 1 : 0);
     for (std::size_t rank = 0; rank < labels.size(); ++rank)
       labels[rank] = labels[rank] * places + rank / model.local_world_size();
   }
-  split_by_load(model, parameters, labels);
+  split_by_load(model, labels);
   make_classes(model, labels);
   for (std::size_t c = 0; c < classes_.size(); ++c)
     single_classes_.push_back(ClassSet{1} << c);
@@ -155,8 +155,7 @@ RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts,
     hosts_[rank / model.local_world_size()] |= ClassSet{1} << class_of_rank_[rank];
 }
 
-RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model,
-                                             const RankClassParameters& parameters) {
+RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model) {
   const std::span<const Storage> room = model.room();
   std::map<std::pair<Storage, double>, std::uint64_t> kinds;
   const auto kind = [&](std::size_t rank) {
@@ -172,8 +171,7 @@ RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model,
 }
 
 // Splits kinds where loads change, at the largest change first, up to `kMaxClasses`.
-void RankClasses::split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
-                                Labels& labels) {
+void RankClasses::split_by_load(const ChoiceModel& model, Labels& labels) {
   for (const auto& [difference, rank] : load_changes(model, RankClassParameters::kLoadDifference)) {
     Labels split = labels;
     for (std::size_t r = 0; r < split.size(); ++r)

@@ -98,9 +98,8 @@ class RankClasses {
   using Labels = std::vector<std::uint64_t>;
 
   static bool has_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);
-  static Labels label_kinds(const ChoiceModel& model, const RankClassParameters& parameters);
-  static void split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
-                            Labels& labels);
+  static Labels label_kinds(const ChoiceModel& model);
+  static void split_by_load(const ChoiceModel& model, Labels& labels);
   void make_classes(const ChoiceModel& model, const Labels& labels);
   // Returns true if every class is on one host.
   bool are_on_one_host(const ChoiceModel& model) const;

@@ -283,7 +283,7 @@ TEST_CASE("improve: the tables of two ranks are divided as evenly as memory allo
     AllocationState loads(model.context);
     loads.assign(start);
     const double before = loads.max_load();
-    PairBalancer split{BalanceParameters()};
+    PairBalancer split;
     RandomGenerator draws(1);
     const bool improved = split.improve(loads, 0, 1, draws);
     loads.recompute();
