@@ -88,9 +88,8 @@ std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const Fracti
 class BoundRows {
  public:
   // Precondition: RankClasses::can_separate_hosts() if `separate_hosts`.
-  BoundRows(const ChoiceModel& model, bool separate_hosts,
-            const RankClassParameters& parameters = {})
-      : BoundRows(model, RankClasses(model, separate_hosts, parameters)) {}
+  BoundRows(const ChoiceModel& model, bool separate_hosts)
+      : BoundRows(model, RankClasses(model, separate_hosts)) {}
   BoundRows(const ChoiceModel& model, RankClasses classes);
 
   // As RankClasses::set_uniform_use(). Precondition: no other thread reads the rows.

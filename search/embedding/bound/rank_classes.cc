@@ -67,7 +67,7 @@ bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
 
 bool RankClasses::can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters) {
   if (model.has_uneven_hosts()) return false;
-  RankClasses own(model, has_separate_hosts(model, parameters), parameters);
+  RankClasses own(model, has_separate_hosts(model, parameters));
   if (2 * own.size() > RankClassParameters::kMaxApart) return false;
   own.set_apart(own.are_on_one_host(model));
   const std::span<const Choice> choices = model.choices();
@@ -80,7 +80,7 @@ bool RankClasses::can_be_apart(const ChoiceModel& model, const RankClassParamete
 }
 
 RankClasses RankClasses::apart(const ChoiceModel& model, const RankClassParameters& parameters) {
-  RankClasses own(model, has_separate_hosts(model, parameters), parameters);
+  RankClasses own(model, has_separate_hosts(model, parameters));
   own.set_apart(own.are_on_one_host(model));
   return own;
 }
@@ -137,8 +137,7 @@ bool RankClasses::can_separate_hosts(const ChoiceModel& model,
          });
 }
 
-RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts,
-                         const RankClassParameters& parameters) {
+RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts) {
   Labels labels = label_kinds(model);
   if (separate_hosts) {
     // An incomplete last host counts as one more host.

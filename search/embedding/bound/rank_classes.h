@@ -38,7 +38,7 @@ inline bool is_uniform(const Choice& choice) {
 class RankClasses {
  public:
   // Precondition: can_separate_hosts() if `separate_hosts`.
-  RankClasses(const ChoiceModel& model, bool separate_hosts, const RankClassParameters& parameters);
+  RankClasses(const ChoiceModel& model, bool separate_hosts);
 
   // Makes classes in which uniform choices are "apart", that is, in classes of their own (see
   // BoundCertificate::uniform_apart). There are 2n classes. Classes c and c + n stand for the same

@@ -143,7 +143,7 @@ SharedTrees::SharedTrees(const ChoiceModel& model, const BoundParameters& parame
 SharedTree& SharedTrees::tree_of(HostClasses which) {
   std::unique_ptr<SharedTree>& tree = of(which);
   if (!tree) {
-    BoundRows rows(*model_, which == HostClasses::kSeparate, parameters_->classes);
+    BoundRows rows(*model_, which == HostClasses::kSeparate);
     tree = std::make_unique<SharedTree>(std::move(rows), *parameters_);
   }
   return *tree;
