@@ -64,7 +64,8 @@ class Chooser:
 
     def row(self, node):
         tensors = tensors_of(self.graph, node)
-        entries_of_rule = self.graph["rules"][node["rule"]]["strategies"]
+        entries_of_rule = [entry for entry in self.graph["rules"][node["rule"]]["strategies"]
+                           if "by_part" not in entry]
         for attempt in range(TRIES):
             entries = [self.random.choice(entries_of_rule) for _ in self.mesh]
             if attempt == TRIES - 1:

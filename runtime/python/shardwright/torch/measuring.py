@@ -155,10 +155,11 @@ def _calls(traced: TracedModel, mesh: tuple[int, ...], plan: ModelPlan | None, d
 def _allowed(strategies: Sequence[Mapping[str, Any]], outputs: Sequence[Meta | None],
              inputs: Sequence[Meta], mesh: tuple[int, ...]) -> Iterable[_Words]:
     """The placements of an operator on the mesh: a strategy for each axis, so that no device is left
-    without elements.
+    without elements. Strategies on a part of the batch are left out: parts of other inputs do not run there.
     """
     shapes = [None if meta is None else meta.shape for meta in (*outputs, *inputs)]
-    entries = [((*entry["outputs"], *entry["inputs"]), entry.get("divides")) for entry in strategies]
+    entries = [((*entry["outputs"], *entry["inputs"]), entry.get("divides")) for entry in strategies
+               if "by_part" not in entry]
 
     def extend(axis: int, words: tuple[Shape | tuple[str, ...], ...], devices: list[int]
                ) -> Iterator[_Words]:
