@@ -12,7 +12,6 @@ LagrangianTree::LagrangianTree(const BoundRows& rows, const Branching& branching
     : rows_(&rows),
       branching_(&branching),
       aggregate_(&parameters.aggregate),
-      branches_(&parameters.branching),
       targets_(&parameters.targets),
       target_(target),
       tree_(rows) {

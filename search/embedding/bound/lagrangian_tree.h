@@ -54,7 +54,6 @@ class LagrangianTree {
   const BoundRows* rows_;
   const Branching* branching_;
   const AggregateParameters* aggregate_;
-  const BranchingParameters* branches_;
   const BoundTargetParameters* targets_;
   double target_;
   std::uint64_t work_ = 0;

@@ -38,11 +38,7 @@ class TreeLane {
  public:
   TreeLane(const BoundTree& tree, const BoundRows& rows, const Branching& branching,
            const BoundParameters& parameters)
-      : tree_(&tree),
-        rows_(&rows),
-        branching_(&branching),
-        parameters_(&parameters),
-        search_(&parameters.search) {}
+      : tree_(&tree), rows_(&rows), branching_(&branching), parameters_(&parameters) {}
 
   // Gives up all leaves and begins a target. assign() or take_half() must follow.
   void begin(double target, const NodeLimits& limits);
@@ -108,7 +104,6 @@ class TreeLane {
   const BoundRows* rows_;
   const Branching* branching_;
   const BoundParameters* parameters_;
-  const NodeSearchParameters* search_;
   std::unique_ptr<NodeRelaxation> relaxation_;      // created by relaxation()
   std::shared_ptr<const PricingKnowledge> lesson_;  // null if there is nothing to learn
   double target_ = 0;

@@ -1,11 +1,14 @@
-"""What the first rank holds, as a plan predicts it. Needs no torch."""
+"""What the first rank holds, as a plan predicts it."""
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
+
+import torch
+
+from ..tracing.pieces import piece_of
 
 
 @dataclass(frozen=True)
@@ -24,11 +27,8 @@ def predicted(document: Mapping[str, Any], plan: Mapping[str, Any]) -> Held:
 
     def held(node: int, output: int, words: Sequence[str]) -> int:
         tensor = rows[node]["outputs"][output]
-        extents: list[int] = list(tensor["shape"])
-        for size, word in zip(sizes, words):
-            if word.startswith("S"):
-                extents[int(word[1:])] = -(-extents[int(word[1:])] // size)
-        return math.prod(extents) * _bytes_of(tensor["dtype"])
+        piece = piece_of(tensor["shape"], words, sizes, [0] * len(sizes))
+        return math.prod(piece.shape) * int(getattr(torch, tensor["dtype"]).itemsize)
 
     trained = {each["target"] for each in document["outputs"] if each["role"] == "gradient"}
     weights = {row["target"]: held(node, 0, placed[row["name"]][0]) for node, row in enumerate(rows)
@@ -44,9 +44,3 @@ def _viewed(rows: Sequence[Mapping[str, Any]], node: int, output: int) -> tuple[
     while rows[node].get("view") and rows[node]["inputs"]:
         node, output = rows[node]["inputs"][0]
     return node, output
-
-
-def _bytes_of(dtype: str) -> int:
-    """Of torch's name of a type, which ends with its bits, and of which bool is the exception."""
-    bits = re.search(r"(\d+)", dtype)
-    return int(bits[1]) // 8 if bits else 1
