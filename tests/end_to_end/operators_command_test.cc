@@ -376,8 +376,9 @@ TEST_CASE("operators plan: axes of one device change nothing, and tensors are re
     return answer(
         run("operators plan tests/golden/reported/onegpu_ce_graph.json.gz --json --mesh " + mesh));
   };
-  for (const auto& [mesh, axis, with_ones] :
+  for (const auto& [mesh, axis, longer] :
        {std::tuple("2", 1U, "1x2x1"), std::tuple("2", 0U, "2x1"), std::tuple("1", 0U, "1x1")}) {
+    const std::string with_ones = longer;
     CAPTURE(with_ones);
     const json without = plan(mesh);
     const json with = plan(with_ones);

@@ -45,32 +45,27 @@ def models(batch):
         yield name, *make(name, batch)
 
 
-def train(mesh, plans_of, **options):
-    """What differs from a step in one process, per model and plan. DTensors are joined by the block's plans."""
+def train(mesh, **options):
+    """What differs from a step in one process, per model and plan: the best one, and random ones.
+
+    DTensors are joined by the block's plans.
+    """
     found = {}
     for name, model, args in models(5):
-        want = alone(model, args)
-        for number, plan in plans_of(model, args).items():
-            parallel = parallelize(model, mesh, args, plan=plan, outputs="full", **options)
+        want, traced = alone(model, args), trace(model, args)
+        plans = {"best": None, **{seed: random_plan(traced, mesh.shape, seed) for seed in range(SEEDS)}}
+        for number, plan in plans.items():
+            parallel = parallelize(model, mesh, args, plan=plan, traced=traced, outputs="full", **options)
             with shardwright.torch.redistribution():
                 found[name, tuple(mesh.shape), number, *options.items()] = differences(
                     step(parallel, args), want, TOLERANCE)
     return found
 
 
-def planned(mesh):
-    """The best plan, and random ones."""
-    def plans(model, args):
-        traced = trace(model, args)
-        return {"best": None, **{seed: random_plan(traced, mesh.shape, seed) for seed in range(SEEDS)}}
-    return plans
-
-
 def train_on_axes_of_one(shapes):
     found = {}
     for shape in shapes:
-        mesh = init_device_mesh("cpu", shape)
-        found |= train(mesh, planned(mesh))
+        found |= train(init_device_mesh("cpu", shape))
     return found
 
 
@@ -80,7 +75,7 @@ def train_on_flattened_meshes():
         mesh = init_device_mesh("cpu", shape, mesh_dim_names=("outer", "inner"))
         mesh["outer", "inner"]._flatten("both")
         for redistribution in (True, False):
-            found |= train(mesh, planned(mesh), redistribution=redistribution)
+            found |= train(mesh, redistribution=redistribution)
     return found
 
 

@@ -15,7 +15,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
 from dtensor.groups import in_group
-from shardwright.torch import ModelPlan, parallelize
+from shardwright.torch import ModelPlan, parallelize, trace
 
 from .models import Transformer, make
 from .training import alone, differences, loss_of, step, whole
@@ -36,14 +36,15 @@ def sharded_batch(args, shape):
 def train_planned(name, batch, shape):
     model, args = make(name, batch)
     mesh = init_device_mesh("cpu", shape)
-    free = parallelize(model, mesh, args, outputs="full")
-    names = [each.target for each in free._planned.traced.joint.placeholders if each.role == "input"]
-    pinned = parallelize(model, mesh, args, outputs="full", placements=sharded_batch(names, shape))
+    traced = trace(model, args)
+    names = [each.target for each in traced.joint.placeholders if each.role == "input"]
+    free = parallelize(model, mesh, args, traced=traced, outputs="full")
+    pinned = parallelize(model, mesh, args, traced=traced, outputs="full", placements=sharded_batch(names, shape))
     want = alone(model, args)
     answers = {"free": differences(step(free, args), want, TOLERANCE),
                "pinned": differences(step(pinned, args), want, TOLERANCE)}
     largest = max(free.plan.peak_bytes, 1)
-    tight = parallelize(model, mesh, args, outputs="full", memory=int(largest * 0.8))
+    tight = parallelize(model, mesh, args, traced=traced, outputs="full", memory=int(largest * 0.8))
     answers["tight"] = differences(step(tight, args), want, TOLERANCE)
     assert tight.plan.peak_bytes <= largest * 0.8
     return answers
@@ -236,6 +237,8 @@ def wrong_use(mesh):
     return {
         "no process groups": says("device_mesh: .*init_process_group", lambda: parallelize(model, no_groups, x)),
         "parallel already": says("^model: ", lambda: parallelize(parallel, mesh, x)),
+        "a trace of another model": says("^traced: is a step of Halving, not a step of Sequential", lambda: parallelize(
+            model, mesh, x, traced=trace(halving, x))),
         "parts of a batch": says("^input: .*DTensor", lambda: parallelize(model, mesh, x)(
             x + torch.distributed.get_rank())),
         "a DTensor of another mesh": says("^input: .*another mesh", lambda: parallel(

@@ -20,13 +20,7 @@ SEEDS = 2
 TOLERANCE = 1e-9
 
 
-def trained(plans_of, model, mesh, args, want):
-    """Returns what differs, by the number of the plan."""
-    found = {}
-    for number, plan in plans_of.items():
-        parallel = parallelize(model, mesh, args, plan=plan, outputs="full")
-        found[number] = differences(step(parallel, args), want, TOLERANCE)
-    return found
+TRACED = {}  # by model and batch; processes of a group inherit them
 
 
 def train_all():
@@ -35,22 +29,19 @@ def train_all():
     for name in CASES:
         for batch in BATCHES:
             model, args = make(name, batch)
-            want = alone(model, args)
-            traced = trace(model, args)
+            want, traced = alone(model, args), TRACED[name, batch]
             for shape in MESHES:
-                plans = {seed: random_plan(traced, shape, seed) for seed in range(SEEDS)}
                 mesh = init_device_mesh("cpu", shape)
-                for seed, sentences in trained(plans, model, mesh, args, want).items():
-                    found[name, batch, shape, seed] = sentences
+                for seed in range(SEEDS):
+                    parallel = parallelize(model, mesh, args, traced=traced, outputs="full",
+                                           plan=random_plan(traced, shape, seed))
+                    found[name, batch, shape, seed] = differences(step(parallel, args), want, TOLERANCE)
     return found
 
 
 def setUpModule():
-    """Processes of a group inherit the rules that were made here, which takes most of the time."""
     torch.set_num_threads(1)
-    for name in CASES:
-        for batch in BATCHES:
-            trace(*make(name, batch))
+    TRACED.update({(name, batch): trace(*make(name, batch)) for name in CASES for batch in BATCHES})
 
 
 class RandomPlans(unittest.TestCase):
@@ -64,8 +55,7 @@ class RandomPlans(unittest.TestCase):
     def test_plans_are_mixed(self):
         """Otherwise the sample shows nothing."""
         for name in CASES:
-            model, args = make(name, 8)
-            plan = random_plan(trace(model, args), (2, 2), 0)
+            plan = random_plan(TRACED[name, 8], (2, 2), 0)
             words = [word for row in plan.nodes for placed in row.outputs for word in placed]
             with self.subTest(name):
                 self.assertIn("R", words)

@@ -26,7 +26,7 @@ OUTPUTS = ("sharded", "full")
 
 def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs: Any = (),
                 example_kwargs: Mapping[str, Any] | None = None, *, memory: int | str | None = None,
-                plan: ModelPlan | None = None,
+                plan: ModelPlan | None = None, traced: TracedModel | None = None,
                 placements: Mapping[str, Mapping[str, Sequence[str | Placement]]] | None = None,
                 train: bool = True, recompute: bool | str | Sequence[str] = (), outputs: str = "sharded",
                 init: Callable[[torch.nn.Module], Any] | None = None, redistribution: bool = True,
@@ -36,8 +36,8 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     `example_inputs` and `example_kwargs` are those of `trace`: global shapes; values are not read.
     All ranks of the mesh must call this with equal arguments. The first rank plans, with `memory`,
     `placements` and `options` (see `plan`), unless `plan` is given; the first rank's weights count.
-    `backend` is that of the mesh's device.
-    The model is not changed, and need not be kept.
+    `backend` is that of the mesh's device. `traced` is what `trace` made of this model and these inputs,
+    where that was done before. The model is not changed, and need not be kept.
 
     - `train`: plans forward and backward, otherwise the forward alone.
     - `recompute`: modules, by path, whose forward is computed again in the backward instead of kept;
@@ -58,7 +58,12 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
         raise errors.InvalidInputError("is parallel already; give the model that it was made of", "model")
     warn_of_hooks(model)
     args, kwargs = arguments_of(example_inputs, example_kwargs)
-    traced = trace(model, args, kwargs, train=train)
+    if traced is None:
+        traced = trace(model, args, kwargs, train=train)
+    elif (traced.joint.model, bool(traced.joint.backward)) != (type(model).__name__, train):
+        raise errors.InvalidInputError(
+            f"is {'a step' if traced.joint.backward else 'the forward'} of {traced.joint.model}, not "
+            f"{'a step' if train else 'the forward'} of {type(model).__name__}", "traced")
     backend = "gloo" if device_mesh.device_type == "cpu" else "nccl"
     options = {"backend": backend, **options, "memory": memory}
     placements = _in_words(placements or {})
