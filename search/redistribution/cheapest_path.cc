@@ -274,13 +274,21 @@ class PathSearch {
            is_permutation(tensor_.shape, tensor_.mesh, open_[state.parent].at, state.at);
   }
 
+  // Adds up the steps: the state's own cost and peak are out of date where one of its parents got a
+  // better path later, which estimates allow whose rounding exceeds the costs of moves.
   Path path_to(std::uint32_t index) {
     Path path;
-    path.cost = open_[index].cost;
-    path.peak_elements = open_[index].peak;
     for (; open_[index].num_steps != 0; index = open_[index].parent)
       path.steps.push_back(cheapest_step(open_[open_[index].parent].at, open_[index].at));
     std::reverse(path.steps.begin(), path.steps.end());
+    std::int64_t held = largest_box(tensor_.shape, tensor_.mesh, open_[index].at);
+    path.peak_elements = held;
+    for (const PathStep& step : path.steps) {
+      const std::int64_t held_after = largest_box(tensor_.shape, tensor_.mesh, step.after);
+      path.cost += step.cost;
+      path.peak_elements = std::max(path.peak_elements, held + held_after);
+      held = held_after;
+    }
     return path;
   }
 

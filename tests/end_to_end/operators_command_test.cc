@@ -340,8 +340,8 @@ TEST_CASE(
   // No plan holds less than `least` bytes, and some plan holds exactly that.
   const auto check = [&](const std::string& graph, std::int64_t least, std::int64_t limit) {
     CAPTURE(limit);
-    const std::string asked =
-        "operators plan " + graph + " --mesh 2x2 --memory " + std::to_string(limit) + "B --gap 0 --json";
+    const std::string asked = "operators plan " + graph + " --mesh 2x2 --memory " +
+                              std::to_string(limit) + "B --gap 0 --json";
     const json found = answer(run(asked), limit < least ? 3 : 0);
     CHECK(found["status"] == (limit < least ? "infeasible" : "optimal"));
     const json near = answer(run("operators plan " + graph + " --mesh 2x2 --memory " +

@@ -310,7 +310,9 @@ class Arrays(unittest.TestCase):
     def test_values_that_no_machine_has_are_refused(self):
         for member, value, place in (("num_gpus", 0, "/num_gpus: must be at least 1"),
                                      ("num_nodes", 3, "/num_nodes: must divide"),
-                                     ("loads", [[1e-310, 1]], "/loads/0/0: must be 0, or between")):
+                                     ("loads", [[1e-310, 1]], "/loads/0/0: must be 0, or between"),
+                                     ("loads", [[], [1, 2]], "/loads/0: has no numbers"),
+                                     ("logical_count", [[], [2]], "/logical_count/0: has no numbers")):
             document = {"format": "shardwright.experts/1", "loads": [[1, 2]], "num_gpus": 2, member: value}
             with self.subTest(member), tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "loads.json"

@@ -34,6 +34,7 @@ Status read_rows(JsonValue value, std::vector<T>& out, std::size_t& width, const
   if (!value.is_array() || value.size() == 0) return not_a_list(value, "a list of lists");
   for (std::size_t i = 0; i < value.size(); ++i) {
     if (!value[i].is_array()) return not_a_list(value[i], "a list of numbers");
+    if (value[i].size() == 0) return value[i].error("has no numbers");
     if (width == 0) width = value[i].size();
     if (value[i].size() != width) return not_equal(value[i], value[i].size(), width);
     for (std::size_t j = 0; j < width; ++j) {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -188,6 +190,30 @@ TEST_CASE(
   std::stop_source stop;
   stop.request_stop();
   CHECK_FALSE(find_path(tensor, costs, {}, source, target, {}, stop.get_token()).found);
+}
+
+TEST_CASE("find_path: a path's peak is that of its steps where rounding hides what moves cost") {
+  const TensorOnMesh tensor{{3, 2, 2, 41}, {64, 64, 29}};
+  const TopologyCosts links =
+      TopologyCosts::make(tensor.mesh, {{2, 200}, {0x1p62, 25}, {1, 25}, {3, 2}}).value();
+  CollectiveStepCosts::Options options;
+  options.itemsize = 1;
+  options.copy_bytes_per_us = 900e3;
+  const CollectiveStepCosts costs(links, options);
+  PathLimits limits;
+  limits.elements = 10'000;
+  const Path path = find_path(tensor, costs, {}, placed({"P(sum)", "S(2)", "S(1)", "S(0)"}, 3),
+                              placed({"S(1)", "R", "S(2)", "S(2)"}, 3), limits);
+  REQUIRE(path.found);
+  std::int64_t most = 0;
+  std::int64_t held =
+      largest_box(tensor.shape, tensor.mesh, placed({"P(sum)", "S(2)", "S(1)", "S(0)"}, 3));
+  for (const PathStep& step : path.steps) {
+    const std::int64_t next = largest_box(tensor.shape, tensor.mesh, step.after);
+    most = std::max(most, held + next);
+    held = next;
+  }
+  CHECK(path.peak_elements == most);
 }
 
 TEST_CASE("find_path: DTensor's own example of a nested shard takes what its costs say") {
