@@ -166,13 +166,13 @@ class Execution {
 
  private:
   std::optional<bool> advance(SimulatedRank& rank_state);
-  bool run_local(SimulatedRank& own, const Step& step);
-  bool cut(SimulatedRank& own, const Step& step);
-  bool join_pieces(SimulatedRank& own, const Step& step);
-  std::optional<bool> send(SimulatedRank& own, const Step& step);
-  std::optional<bool> meet(SimulatedRank& own, const Step& step);
+  bool run_local(SimulatedRank& rank_state, const Step& step);
+  bool cut(SimulatedRank& rank_state, const Step& step);
+  bool join_pieces(SimulatedRank& rank_state, const Step& step);
+  std::optional<bool> send(SimulatedRank& rank_state, const Step& step);
+  std::optional<bool> meet(SimulatedRank& rank_state, const Step& step);
   bool run_collective(const std::vector<SimulatedRank*>& members);
-  bool scatter(SimulatedRank& own, const Step& step, Collective& shared, std::size_t index);
+  bool scatter(SimulatedRank& rank_state, const Step& step, Collective& shared, std::size_t index);
 
   std::vector<SimulatedRank> ranks_;
   std::unordered_map<Rank, std::size_t> index_;

@@ -38,7 +38,7 @@ struct PlannedResult {
 
 // Numbers the options of the result's plan. Cost: O(options of the plan).
 std::shared_ptr<const PlannedResult> number_options(
-    std::shared_ptr<const EmbeddingPlanResult> result,
+    std::shared_ptr<const EmbeddingPlanResult> shared,
     std::shared_ptr<const PlanDocument> old = nullptr);
 
 template <class Handle>

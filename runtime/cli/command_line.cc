@@ -200,7 +200,8 @@ std::string line_of(std::span<char* const> arguments) {
   for (const std::string_view word :
        arguments.subspan(std::min<std::size_t>(1, arguments.size()))) {
     const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != kPlain.npos;
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+             kPlain.find(c) != std::string_view::npos;
     });
     line += ' ';
     if (is_plain) {

@@ -126,7 +126,7 @@ Result<double> parse_bandwidth(std::string_view text) {
   };
   const std::string_view size = text.substr(0, text.size() - std::min(text.size(), std::size_t{2}));
   const std::size_t unit = size.find_first_not_of("0123456789.");
-  if (!text.ends_with(kPerSecond) || unit == size.npos)
+  if (!text.ends_with(kPerSecond) || unit == std::string_view::npos)
     return bad("write a number, a unit and /s, such as 900GB/s");
   double number = 0;
   const bool is_number = std::from_chars(size.data(), size.data() + unit, number).ec == std::errc();

@@ -135,8 +135,11 @@ Result<std::vector<AtenPlanResult>> plan_expressible(const AtenGraph& graph,
       with.limits.time_limit_s = std::max(kLeastSeconds, *limit - watch.seconds());
     Result<AtenPlanResult> result = plan_with_roles(graph, with);
     if (!result.ok() && result.error().code != ErrorCode::kInfeasible) return result.error();
-    found.push_back(result.ok() ? *std::move(result) : AtenPlanResult());
-    if (!result.ok()) found.back().status = SolveStatus::kInfeasible;
+    if (result.ok()) {
+      found.push_back(*std::move(result));
+    } else {
+      found.emplace_back().status = SolveStatus::kInfeasible;
+    }
     found.back().roles = std::move(roles);
     found.back().free_bound_us = found.front().lower_bound_us;
   }

@@ -591,7 +591,7 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
 
 namespace {
 
-Answer answer_of(std::shared_ptr<const FailedAnswer> failed) {
+Answer answer_of(const std::shared_ptr<const FailedAnswer>& failed) {
   Answer answer;
   answer.write_json = [failed](const TextSink& sink) { write_json(*failed, sink); };
   answer.text = [failed](const TextForm& form) { return failed_report(*failed, form.width); };

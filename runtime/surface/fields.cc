@@ -207,7 +207,7 @@ ValueReader<std::uint64_t> whole_number(std::uint64_t least, std::uint64_t most)
   return {of_word, of_json};
 }
 
-ValueReader<double> decimal_number(std::string what, bool zero_allowed) {
+ValueReader<double> decimal_number(const std::string& what, bool zero_allowed) {
   const std::string range = zero_allowed ? "zero or above" : "above zero";
   const auto is_allowed = [zero_allowed](double value) {
     return std::isfinite(value) && (zero_allowed ? value >= 0 : value > 0);
@@ -288,7 +288,7 @@ ValueReader<std::string> mesh_shape() {
   return {any_text().of_word, of_json};
 }
 
-ValueReader<std::size_t> one_of(std::string what, std::span<const std::string_view> words) {
+ValueReader<std::size_t> one_of(const std::string& what, std::span<const std::string_view> words) {
   const auto of_word = [=](const std::string& word) -> Result<std::size_t> {
     const auto found = std::find_if(words.begin(), words.end(), [&](std::string_view known) {
       return std::equal(known.begin(), known.end(), word.begin(), word.end(), [](char a, char b) {

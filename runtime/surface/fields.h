@@ -63,7 +63,7 @@ struct ValueReader {
 // A whole number in digits, without sign, exponent or spaces.
 ValueReader<std::uint64_t> whole_number(std::uint64_t least, std::uint64_t most);
 // A finite number. `what` follows "a number" in error messages, such as " of seconds".
-ValueReader<double> decimal_number(std::string what, bool zero_allowed);
+ValueReader<double> decimal_number(const std::string& what, bool zero_allowed);
 // A size of at least `least` bytes, such as "80GiB".
 ValueReader<std::int64_t> size_in_bytes(std::int64_t least);
 // Bytes per millisecond: a text such as "900GB/s", in JSON also a number.
@@ -72,7 +72,7 @@ ValueReader<std::string> any_text();
 // A mesh such as "4x2"; in JSON also [4, 2].
 ValueReader<std::string> mesh_shape();
 // The index of one of `words`. Error messages call these words `what`.
-ValueReader<std::size_t> one_of(std::string what, std::span<const std::string_view> words);
+ValueReader<std::size_t> one_of(const std::string& what, std::span<const std::string_view> words);
 
 // The members of one request, in the order of help. Keeps references to the request's members.
 // Thread safety: one thread at a time.
@@ -119,7 +119,7 @@ class Fields {
   }
   // Adds a choice: the words stand for the enumerators of `out` in the order of their numbers.
   template <class Out>
-  Field& choice(std::string_view name, Out& out, std::string what,
+  Field& choice(std::string_view name, Out& out, const std::string& what,
                 std::span<const std::string_view> words, std::string_view help);
   template <class Enum>
   Field& choice(std::string_view name, std::optional<Enum>& out, std::string_view help) {
@@ -185,12 +185,12 @@ Field& Fields::value(std::string_view name, Out& out, std::string_view type, std
 }
 
 template <class Out>
-Field& Fields::choice(std::string_view name, Out& out, std::string what,
+Field& Fields::choice(std::string_view name, Out& out, const std::string& what,
                       std::span<const std::string_view> words, std::string_view help) {
   std::string type;
   for (const std::string_view word : words)
     type += (type.empty() ? "" : "|") + std::string(word);
-  return value(name, out, type, help, one_of(std::move(what), words));
+  return value(name, out, type, help, one_of(what, words));
 }
 
 template <class T>

@@ -409,11 +409,12 @@ Status use_machine(const Input& machine, bool has_device, const Watch& watch,
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, machine.read(watch.read));
   Result<MachineFile> file = read_machine_file(text);
   if (!file.ok()) return machine.locate(file.error());
-  if (file->operator_times.empty())
+  MachineFile measured = *std::move(file);
+  if (measured.operator_times.empty())
     return machine.locate(invalid_input("", "has no measured times of operators"));
-  options.operator_times = std::move(file->operator_times);
-  if (!has_device && operators::find_compute_device(file->spec.device_name))
-    options.device = file->spec.device_name;
+  options.operator_times = std::move(measured.operator_times);
+  if (!has_device && operators::find_compute_device(measured.spec.device_name))
+    options.device = std::move(measured.spec.device_name);
   return {};
 }
 

@@ -54,6 +54,7 @@ void keep_a_few(std::vector<std::string>& sentences) {
 std::vector<std::string> wrong_plans(const Program& program, const std::string& place,
                                      const std::vector<program::WrongPlan>& wrong) {
   std::vector<std::string> sentences;
+  sentences.reserve(wrong.size());
   for (const program::WrongPlan& plan : wrong) {
     sentences.push_back(wrong_plan(place + "/ops/" + std::to_string(plan.op.index()) +
                                        (plan.is_output ? "/outputs" : "/inputs") + " (" +

@@ -67,7 +67,7 @@ struct ReshardResult {
 // no plan, or as plan_best(); kStopped if the edit limit was reached or a stop was requested.
 // Cost: O(program) for all ranks together, and O(requests + inserted operators) for each rank. With
 // `whole`, each rank also reads the whole program.
-Result<ReshardResult> reshard_program(const Program& program, const ReshardOptions& options,
+Result<ReshardResult> reshard_program(const Program& asked, const ReshardOptions& options,
                                       Executor& executor);
 
 }  // namespace shardwright::program

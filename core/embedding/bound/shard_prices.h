@@ -56,12 +56,12 @@ class ShardPrices {
   // placements of the table, or 0 if it has none.
   double price_table(const ChoicesOfTable& table_choices, std::size_t table, PriceSums& least);
   // Does the same for a table alone on empty ranks, without marking ranks.
-  double price_alone(const ChoicesOfTable& own, PriceSums& least);
+  double price_alone(const ChoicesOfTable& table_choices, PriceSums& least);
   // Finds the ranks on which RankContents::may_join() allows the table, for price_shards().
   void find_joins(std::size_t table);
   // Adds to `sums` the least cost of the choice's i-th group of equal shards, or of the blocks that
   // begin with it, on ranks [first, end). Returns the approximate number of placements; 0 if none.
-  double price_shards(const ChoicesOfTable& own, const TableChoice& choice, std::size_t i,
+  double price_shards(const ChoicesOfTable& table_choices, const TableChoice& choice, std::size_t i,
                       Rank first, Rank end, PriceSums& sums);
   // Returns false if the tables of a keep_apart group that were priced since begin() need more
   // ranks or hosts than are useful to them.
@@ -76,10 +76,11 @@ class ShardPrices {
   std::uint32_t most_on(Rank rank, const EqualShards& shards, bool distinct) const;
   // Returns an upper bound on the number of equal shards or blocks that fit at the place, or 0 if
   // none fits. Sets cost_here_ to the cost of one shard or block.
-  std::uint32_t most_at(const ChoicesOfTable& own, const TableChoice& choice, std::size_t i,
-                        std::size_t place);
+  std::uint32_t most_at(const ChoicesOfTable& table_choices, const TableChoice& choice,
+                        std::size_t i, std::size_t place);
   void note_useful(std::size_t table);
-  double price_choice(const ChoicesOfTable& own, const TableChoice& choice, PriceSums& least);
+  double price_choice(const ChoicesOfTable& table_choices, const TableChoice& choice,
+                      PriceSums& least);
 
   const RankContents& ranks_;
   double target_;

@@ -204,6 +204,7 @@ void describe_kernels(JsonMembers& members, bool counts_ssd, const PlanStats& st
 void describe_names(JsonMembers& members, std::string_view key, const Problem* problem,
                     const std::vector<embedding::TableId>& tables) {
   std::vector<std::string> names;
+  names.reserve(tables.size());
   for (const embedding::TableId table : tables)
     names.push_back(problem->table(table).name);
   members.required(key, names);

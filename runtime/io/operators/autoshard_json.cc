@@ -268,7 +268,7 @@ JsonShape autoshard_shape() {
 void write_autoshard(std::span<const AutoshardAnswer> answers, bool as_list, const TextSink& sink) {
   JsonWriter writer(sink);
   if (as_list) writer.begin_array();
-  for (AutoshardAnswer answer : answers) {
+  for (const AutoshardAnswer& answer : answers) {
     if (as_list) writer.new_line();
     write_value(writer, answer);
   }

@@ -59,7 +59,7 @@ void describe_mesh(JsonMembers& members, std::string_view shape_key, MeshForm& m
 
 // Makes a mesh. Errors are located at `shape_key` or `ids_key`, members of `value`.
 Result<program::ProcessMesh> make_mesh(JsonValue value, std::string_view shape_key,
-                                       std::string_view ids_key, MeshForm mesh);
+                                       std::string_view ids_key, MeshForm form);
 
 }  // namespace shardwright::internal
 

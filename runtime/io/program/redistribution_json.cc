@@ -167,7 +167,7 @@ JsonShape internal::move_shape() {
 JsonShape internal::reduce_op_shape() {
   std::vector<std::string_view> names;
   for (std::size_t op = 0; op < kNumReduceOps; ++op)
-    names.push_back(name_of(static_cast<ReduceOp>(op)));
+    names.emplace_back(name_of(static_cast<ReduceOp>(op)));
   return json::one_word(names);
 }
 

@@ -101,8 +101,9 @@ void AnnealingLane::choose_target(double lower_bound) {
       fitting ? std::pow(TargetParameters::kFittingWeightGrowth, tries) : targets.memory_weight;
   double rule_weight = memory_weight;
   if (context_->model().rules().any()) {
+    const auto& weights = TargetParameters::kRuleWeights;
     rule_weight = fitting ? memory_weight + TargetParameters::kFittingRuleWeight
-                          : targets.rule_weights[random.below(targets.rule_weights.size())];
+                          : weights[random.below(weights.size())];
   }
   state_.set_goal({target, target, memory_weight, squared, rule_weight});
 }
@@ -177,7 +178,7 @@ bool AnnealingLane::begin_allocation(double bound, double& target, const Budget&
 // Without a limit, far dearer choices would get most draws.
 void AnnealingLane::consider_choices() {
   if (!incumbent_.exists()) return annealer_.set_choices(std::numeric_limits<double>::max());
-  const auto& parts = parameters_.restarts.considered_parts;
+  const auto& parts = RestartParameters::kConsideredParts;
   const bool is_scarce = !(context_->prices() == MemoryPrices());
   const double part = is_scarce ? parts[annealer_.random().below(parts.size())] : 1;
   annealer_.set_choices(incumbent_.rating(), part);

@@ -100,7 +100,7 @@ struct TargetParameters {
   // search in full memory can pass through allocations that do not fit.
   double memory_weight = 0.1;
   // Weights of a broken rule once there is a plan. A round draws one of these at random.
-  static constexpr std::array<double, 4> rule_weights{0.1, 1, 10, 100};
+  static constexpr std::array<double, 4> kRuleWeights{0.1, 1, 10, 100};
   // While there is no plan, the target is the bound times `kFittingTarget` plus
   // `kFittingTargetGrowth` per round, and the weight of memory grows by `kFittingWeightGrowth`
   // per round. Both grow for `kFittingRounds` rounds. A broken rule weighs `kFittingRuleWeight`
@@ -155,7 +155,7 @@ struct RestartParameters {
   // distance to the bound.
   static constexpr double kReachSpread = 5;
   // If memory is scarce, the `part` of ConsideredChoices::set_rating() is one of these at random.
-  static constexpr std::array<double, 4> considered_parts{1, 1.0 / 4, 1.0 / 16, 1.0 / 64};
+  static constexpr std::array<double, 4> kConsideredParts{1, 1.0 / 4, 1.0 / 16, 1.0 / 64};
   // Number of targets that choices_below() tries: by bisection the first time, then at random.
   static constexpr int kFirstTargetTries = 6;
   static constexpr int kTargetTries = 3;

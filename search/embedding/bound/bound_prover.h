@@ -91,7 +91,7 @@ class BoundProver {
  private:
   void run_alone(std::uint64_t work, Budget& budget);
   BoundMethod* next_method() const;
-  void tell_others(const BoundMethod& method, std::uint64_t work);
+  void tell_others(const BoundMethod& own, std::uint64_t work);
 
   Proof proof_;
   std::vector<std::unique_ptr<BoundMethod>> methods_;  // the first method that is due runs next

@@ -125,7 +125,7 @@ class Knapsack {
   }
   std::span<const ItemClass> classes() const { return classes_; }
   // Returns a number of items of the class that does not fit a rank, at most copies + 1.
-  std::uint32_t multiplicity_bound(const ItemClass& own) const;
+  std::uint32_t multiplicity_bound(const ItemClass& item_class) const;
 
  private:
   void add_items(const BoundRows& rows, std::uint32_t rank_class, std::uint32_t choice,
@@ -166,9 +166,9 @@ class CompletionBound {
   // Remove a class from the remaining classes: pass_value() for can_exceed(), pass_use() for
   // free_use().
   void pass_value(std::size_t class_index);
-  void pass_use(const ItemClass& own);
+  void pass_use(const ItemClass& item_class);
   // Sets the items that a further copy of the class may be: `item` and later items.
-  void look_ahead(const ItemClass& own, std::uint32_t item);
+  void look_ahead(const ItemClass& item_class, std::uint32_t item);
 
   // Returns the use that comparisons count: at least free_use(), since less is equivalent.
   Resources counted_use(const Resources& use) const { return componentwise_max(use, free_use_); }
@@ -237,7 +237,7 @@ class DominanceFilter {
   };
 
   void sort();
-  bool is_dominated(const Label& own) const;
+  bool is_dominated(const Label& label) const;
 
   std::size_t max_comparisons_;
   std::vector<Key> order_;
