@@ -17,13 +17,11 @@
 #include "runtime/cli/progress.h"
 #include "runtime/io/file.h"
 #include "runtime/report/text/style.h"
-#include "runtime/surface/outcome.h"
 
 namespace shardwright::cli {
 namespace {
 
 using commands::Answer;
-using commands::Outcome;
 using commands::TextForm;
 using commands::Watch;
 
