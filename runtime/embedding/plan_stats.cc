@@ -14,7 +14,6 @@
 namespace shardwright {
 namespace {
 
-using embedding::Assignment;
 using embedding::Perf;
 using embedding::Plan;
 using embedding::Problem;
