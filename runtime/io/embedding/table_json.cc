@@ -138,8 +138,6 @@ Error no_such_table(JsonValue value, std::string_view name, const std::vector<Ta
 namespace {
 
 using embedding::CacheParams;
-using embedding::CacheStatistics;
-using embedding::KeyValueParams;
 using embedding::Optimizer;
 using embedding::ParameterConstraints;
 using embedding::Table;
