@@ -109,7 +109,7 @@ static void describe(JsonMembers& members, MemoryCost& cost) {
 namespace {
 
 void describe(JsonMembers& members, StrategyAnswer& answer) {
-  // Both are called where an answer is written; the schema's sample has no `of`, and writes nothing.
+  // Called where an answer is written. A schema's sample has no `of`, and is not written.
   // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
   const auto specs = [&](JsonWriter& json) { write_specs(*answer.of, answer.index, json); };
   const auto comm = [&](JsonWriter& json) {
