@@ -21,7 +21,6 @@ namespace shardwright {
 namespace {
 
 using embedding::OptionCost;
-using embedding::Problem;
 using Standing = OptionCost::Standing;
 
 constexpr std::size_t kMostOptions = 24000;  // most on a page, about 2 MB
