@@ -58,12 +58,7 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
         raise errors.InvalidInputError("is parallel already; give the model that it was made of", "model")
     warn_of_hooks(model)
     args, kwargs = arguments_of(example_inputs, example_kwargs)
-    if traced is None:
-        traced = trace(model, args, kwargs, train=train)
-    elif (traced.joint.model, bool(traced.joint.backward)) != (type(model).__name__, train):
-        raise errors.InvalidInputError(
-            f"is {'a step' if traced.joint.backward else 'the forward'} of {traced.joint.model}, not "
-            f"{'a step' if train else 'the forward'} of {type(model).__name__}", "traced")
+    step = _known(traced, model, train) if traced is not None else trace(model, args, kwargs, train=train)
     backend = "gloo" if device_mesh.device_type == "cpu" else "nccl"
     options = {"backend": backend, **options, "memory": memory}
     placements = _in_words(placements or {})
@@ -78,19 +73,19 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     if recompute == "auto" and blocks:
         def fastest() -> tuple[tuple[str, ...], str]:
             chosen, plan = fastest_recomputation(
-                traced, blocks, lambda each: planned_within(each, memory),
-                lambda: planned_within(traced, None).objective_us)
+                step, blocks, lambda each: planned_within(each, memory),
+                lambda: planned_within(step, None).objective_us)
             return chosen, plan.to_json()
 
         blocks, text = from_first_rank(device_mesh, fastest)
         plan = ModelPlan.from_json(text)
-    traced = traced.recomputed(blocks)
+    step = step.recomputed(blocks)
     if plan is None:
-        plan = plan_on_first_rank(device_mesh, lambda: planned_within(traced, memory))
+        plan = plan_on_first_rank(device_mesh, lambda: planned_within(step, memory))
     root = copy_modules(model)
     seed = int(from_first_rank(device_mesh, torch.initial_seed))
     graphs = Graphs(root, device_mesh, RandomState(seed), options, placements, blocks)
-    planned = graphs.add(train, traced, plan, args, kwargs)
+    planned = graphs.add(train, step, plan, args, kwargs)
     distribute(root, {each.target: each.layout for each in planned.programs.entering
                       if each.role in ("parameter", "buffer")})
     _warn_of_flattened_axes(device_mesh, [*planned.programs.entering, *planned.programs.leave("output")])
@@ -98,6 +93,15 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     if init is not None:
         materialize(parallel, init)
     return parallel
+
+
+def _known(traced: TracedModel, model: torch.nn.Module, train: bool) -> TracedModel:
+    """Raises InvalidInputError if another model, or another part of its step, was traced."""
+    found, wanted = (f"{'a step' if is_step else 'the forward'} of {name}" for name, is_step in (
+        (traced.joint.model, bool(traced.joint.backward)), (type(model).__name__, train)))
+    if found != wanted:
+        raise errors.InvalidInputError(f"is {found}, not {wanted}", "traced")
+    return traced
 
 
 def _warn_of_flattened_axes(mesh: DeviceMesh, placed: Sequence[Entering | Leaving]) -> None:
