@@ -134,11 +134,12 @@ Result<std::vector<AtenPlanResult>> plan_expressible(const AtenGraph& graph,
     if (const std::optional<double>& limit = options.limits.time_limit_s; limit && !found.empty())
       with.limits.time_limit_s = std::max(kLeastSeconds, *limit - watch.seconds());
     Result<AtenPlanResult> result = plan_with_roles(graph, with);
-    if (!result.ok() && result.error().code != ErrorCode::kInfeasible) return result.error();
     if (result.ok()) {
       found.push_back(*std::move(result));
-    } else {
+    } else if (result.error().code == ErrorCode::kInfeasible) {
       found.emplace_back().status = SolveStatus::kInfeasible;
+    } else {
+      return result.error();
     }
     found.back().roles = std::move(roles);
     found.back().free_bound_us = found.front().lower_bound_us;

@@ -170,9 +170,11 @@ TEST_CASE("best command: tiny problems end proved, optimal or without a plan") {
     }
     CHECK(answer["gap"].get<double>() < 1e-8);
     check_verified(run, problem, answer);
-    const json again = planned(run, "--threads 1 " + problem);
-    CHECK(again["plan_hash"] == answer["plan_hash"]);
-    CHECK(again["certificate"] == answer["certificate"]);
+    for (const char* const threads : {"1", "3"}) {
+      const json again = planned(run, "--threads " + std::string(threads) + " " + problem);
+      CHECK(again["plan_hash"] == answer["plan_hash"]);
+      CHECK(again["certificate"] == answer["certificate"]);
+    }
   }
 }
 

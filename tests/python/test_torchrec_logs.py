@@ -24,7 +24,7 @@ from torchrec.modules.embedding_modules import EmbeddingBagCollection
 import shardwright
 from shardwright.torchrec import EmbeddingShardingPlanner as ShardwrightPlanner
 
-COUNT = 100
+COUNT = 300
 GIB = 2**30
 PREFIXES = ("", "INFO:torchrec:", "[2026-01-02 03:04:05,678][rank{0}]: ", "I0102 03:04:05.678 12 stats.py:344] ")
 WORK = 100_000
